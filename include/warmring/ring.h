@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The continuum: which server owns a key.
+ *
+ * This part stands alone: no sockets, files, clocks, locks or globals. A ring
+ * is built once and never changes, so any number of threads may use it
+ * without a lock.
+ */
+#ifndef WARMRING_RING_H
+#define WARMRING_RING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <warmring/common.h>
+#include <warmring/status.h>
+
+WARMRING_BEGIN_DECLS
+
+/* The limits of a ring. */
+#define WARMRING_MAX_SERVERS 65536u
+#define WARMRING_DEFAULT_POINTS_PER_WEIGHT 1000.0
+#define WARMRING_DEFAULT_MAX_POINTS 16000000u
+#define WARMRING_DEFAULT_PORT 11211u
+
+/* Bytes with a length; they need not end in NUL. */
+typedef struct {
+    const char *data;
+    size_t length;
+} warmring_bytes_t;
+
+/*
+ * One memcached. Set `size` to sizeof(warmring_server_t).
+ *
+ * Identity on the ring is the name where there is one, else host and port as
+ * written here; nothing is ever resolved. So a named server may change its
+ * address without moving a key.
+ */
+typedef struct {
+    size_t size;
+    const char *name; /* NULL or "": unnamed */
+    const char *host; /* host name, IPv4, IPv6 without brackets, or the
+                         absolute path of a unix socket (starts with '/') */
+    uint16_t port;    /* 0: not written, which means 11211; 0 with a path */
+    double weight;    /* 0: drained, owns nothing; any unit, as gigabytes */
+} warmring_server_t;
+
+/* Set `size` to sizeof(warmring_ring_options_t); zero means the default. */
+typedef struct {
+    size_t size;
+    const char *dialect;      /* NULL: "v2"; warmring_dialect_name() lists them */
+    double points_per_weight; /* 0: 1,000; dialects with fixed points ignore it */
+    uint64_t max_points;      /* 0: 16,000,000; at most 2^32-1 */
+} warmring_ring_options_t;
+
+typedef struct warmring_ring warmring_ring_t;
+
+/*
+ * Builds a ring of `count` servers (elements `servers[0].size` bytes apart).
+ * NULL options mean all defaults. Names, hosts and the options are copied.
+ *
+ * Returns WARMRING_OK and stores the ring in *ring; otherwise *ring is NULL:
+ *   BAD_SERVER      no server, none with a weight above 0, a weight that is
+ *                   negative, infinite or no number, an empty or over-long
+ *                   host or name, a name or an endpoint used twice
+ *   BAD_OPTION      unknown dialect, points_per_weight or max_points out of
+ *                   range; the detail text quotes it
+ *   LIMIT_EXCEEDED  over 65,536 servers or max_points points; the text
+ *                   suggests a points_per_weight that fits
+ *   OUT_OF_MEMORY
+ * These are found before memory for points is taken.
+ *
+ * Ownership: free it with warmring_ring_free(). Threads: any. Cost: sorts
+ * all points. Since 0.1.
+ */
+WARMRING_API WARMRING_MUST_CHECK warmring_status_t
+warmring_ring_create(const warmring_server_t *servers, size_t count,
+                     const warmring_ring_options_t *options, warmring_ring_t **ring);
+
+/* Frees a ring; NULL is fine. No call on it may be under way. Since 0.1. */
+WARMRING_API void warmring_ring_free(warmring_ring_t *ring);
+
+/*
+ * The owner of a key: its index in the list the ring was made from. Any
+ * bytes are a key, the empty one included. Never fails.
+ * Threads: any. Cost: one hash and one search. Since 0.1.
+ */
+WARMRING_API uint32_t warmring_ring_locate(const warmring_ring_t *ring, const char *key,
+                                           size_t key_length);
+
+/*
+ * The owners of `count` keys: owners[i] is that of keys[i]. The same answers
+ * as warmring_ring_locate(), faster on large rings. Since 0.1.
+ */
+WARMRING_API void warmring_ring_locate_many(const warmring_ring_t *ring,
+                                            const warmring_bytes_t *keys, size_t count,
+                                            uint32_t *owners);
+
+/*
+ * The distinct servers met when walking the ring from the key's owner on, in
+ * order, at most `capacity` of them: owners[0] is the owner, owners[1] the
+ * server that would own the key without it, and so on. Drained servers are
+ * never met. Returns how many were stored.
+ *
+ * Cost: up to all points when `capacity` nears the number of servers, and a
+ * pass over the stored owners per point. No memory is taken. Since 0.1.
+ */
+WARMRING_API size_t warmring_ring_walk(const warmring_ring_t *ring, const char *key,
+                                       size_t key_length, uint32_t *owners, size_t capacity);
+
+/*
+ * The exact share of the hash space that a server owns, 0 to 1; 0 for an
+ * index that is none. Over all servers it adds up to 1.
+ * Cost: none, it is computed when the ring is made. Since 0.1.
+ */
+WARMRING_API double warmring_ring_share(const warmring_ring_t *ring, uint32_t server);
+
+/* The number of servers, drained ones included. Since 0.1. */
+WARMRING_API size_t warmring_ring_servers(const warmring_ring_t *ring);
+
+/* The number of points on the ring, after ties were settled. Since 0.1. */
+WARMRING_API uint64_t warmring_ring_points(const warmring_ring_t *ring);
+
+/* The number of points a server asked for, before ties. Since 0.1. */
+WARMRING_API uint64_t warmring_ring_server_points(const warmring_ring_t *ring, uint32_t server);
+
+/* The memory a ring takes, in bytes, all of its arrays counted. Since 0.1. */
+WARMRING_API size_t warmring_ring_bytes(const warmring_ring_t *ring);
+
+/* The name of the ring's dialect. The string is static. Since 0.1. */
+WARMRING_API const char *warmring_ring_dialect(const warmring_ring_t *ring);
+
+/*
+ * The name of dialect `index`, from 0 on; NULL past the last. The string is
+ * static. Threads: any. Since 0.1.
+ */
+WARMRING_API const char *warmring_dialect_name(size_t index);
+
+WARMRING_END_DECLS
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Deadlines: absolute points of monotonic time, passed by value from the
+ * operation down to the last poll, so that no layer adds a wait of its own.
+ */
+#ifndef WR_BASE_DEADLINE_H
+#define WR_BASE_DEADLINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+typedef int64_t wr_time_t; /* nanoseconds of CLOCK_MONOTONIC */
+
+typedef struct {
+    wr_time_t at;
+} wr_deadline_t;
+
+wr_time_t wr_now(void);
+
+wr_deadline_t wr_deadline_in_ms(uint32_t milliseconds);
+
+/* The earlier of two. */
+wr_deadline_t wr_deadline_min(wr_deadline_t a, wr_deadline_t b);
+
+/* What is left: 0 once passed. Milliseconds are rounded up, and never above
+ * INT32_MAX, so that a poll of that length does not spin or end early. */
+wr_time_t wr_deadline_left(wr_deadline_t deadline);
+int wr_deadline_left_ms(wr_deadline_t deadline);
+bool wr_deadline_passed(wr_deadline_t deadline);
+
+/* For pthread_cond_clockwait() and condition variables set to
+ * CLOCK_MONOTONIC. */
+struct timespec wr_deadline_timespec(wr_deadline_t deadline);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Status names, status texts and the per-thread detail text.
+ */
+#include "base/fail.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static _Thread_local char detail[WR_DETAIL_SIZE];
+
+static const char *const texts[] = {
+#define STATUS_TEXT(name, text) [WARMRING_##name] = text,
+    WARMRING_STATUS_LIST(STATUS_TEXT)
+};
+
+static const char *const names[] = {
+#define STATUS_NAME(name, text) [WARMRING_##name] = #name,
+    WARMRING_STATUS_LIST(STATUS_NAME)
+};
+
+static const char *pick(const char *const *list, warmring_status_t status, const char *otherwise) {
+    size_t index = (size_t)status;
+    return index < sizeof texts / sizeof texts[0] ? list[index] : otherwise;
+}
+
+const char *warmring_strerror(warmring_status_t status) {
+    return pick(texts, status, "unknown status");
+}
+
+const char *warmring_status_name(warmring_status_t status) {
+    return pick(names, status, "?");
+}
+
+const char *warmring_error_detail(void) {
+    return detail;
+}
+
+const char *warmring_version(void) {
+    return WARMRING_VERSION_STRING;
+}
+
+warmring_status_t wr_fail(warmring_status_t status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(detail, sizeof detail, format, arguments);
+    va_end(arguments);
+    for (char *c = detail; *c != '\0'; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f) {
+            *c = '?';
+        }
+    }
+    return status;
+}
+
+warmring_status_t wr_fail_memory(void) {
+    return wr_fail(WARMRING_OUT_OF_MEMORY, "out of memory");
+}

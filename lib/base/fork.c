@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The fork generation. The handler runs in the child before fork() returns,
+ * while it has one thread.
+ */
+#include "base/fork.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+static _Atomic uint32_t generation;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int failure;
+
+static void in_child(void) {
+    atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);
+}
+
+static void watch(void) {
+    failure = pthread_atfork(NULL, NULL, in_child);
+}
+
+int wr_fork_watch(void) {
+    pthread_once(&once, watch);
+    return failure;
+}
+
+uint32_t wr_fork_generation(void) {
+    return atomic_load_explicit(&generation, memory_order_relaxed);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A number that grows in the child of every fork(), so that whoever owns
+ * descriptors can tell at the cost of one load that it must open its own.
+ */
+#ifndef WR_BASE_FORK_H
+#define WR_BASE_FORK_H
+
+#include <stdint.h>
+
+/* Registers the fork handler; safe to repeat, from any thread. Returns 0, or
+ * an errno. */
+int wr_fork_watch(void);
+
+/* The generation of this process. */
+uint32_t wr_fork_generation(void);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How one connection to one server is spoken to. A transport is a const table
+ * of functions; server.c owns the connections and decides when they are
+ * opened, used again and closed.
+ */
+#ifndef WR_NET_TRANSPORT_H
+#define WR_NET_TRANSPORT_H
+
+#include "net/address.h"
+#include "net/request.h"
+
+/* What every transport's connection starts with. */
+typedef struct wr_connection {
+    const struct wr_transport *transport;
+    wr_server_t *server;        /* for texts; not counted */
+    struct wr_connection *next; /* in the pool's idle list */
+    wr_time_t opened_at;        /* when it was ready for its first command */
+    wr_time_t idle_since;
+    uint32_t generation;        /* of wr_fork_generation() */
+    bool used;                  /* it has answered before: may be stale */
+    bool broken;                /* set by the transport: never use again */
+} wr_connection_t;
+
+typedef struct wr_transport {
+    const char *name;
+
+    /*
+     * Connects to `address` (resolved, one of several the caller tries),
+     * handshake and authentication included. Returns OK, or CONNECT_FAILED,
+     * TIMEOUT, AUTH_FAILED, PROTOCOL_ERROR, OUT_OF_MEMORY with a text that
+     * starts with the server's label. `context` is what the transport was
+     * configured with.
+     */
+    warmring_status_t (*open)(const void *context, wr_server_t *server,
+                              const wr_address_t *address, wr_deadline_t deadline,
+                              wr_connection_t **connection);
+
+    /* Closes and frees at once: no wait for the server, whatever its state. */
+    void (*close)(wr_connection_t *connection);
+
+    /* Frees what a fork() gave the child, without a byte to the server. */
+    void (*abandon)(wr_connection_t *connection);
+
+    /*
+     * Sends what can be sent without waiting for answers; receive() then
+     * completes every request: status, sent and the answer. Both set
+     * `broken` after a fault that leaves the stream in doubt; receive() must
+     * cope with a send() that failed. A request that already has a status
+     * from a failed send() keeps it.
+     */
+    void (*send)(wr_connection_t *connection, wr_request_t **requests, size_t count,
+                 wr_deadline_t deadline);
+    void (*receive)(wr_connection_t *connection, wr_request_t **requests, size_t count,
+                    wr_deadline_t deadline);
+
+    /* Frees a copy of the context made for a client. */
+    void (*free_context)(void *context);
+} wr_transport_t;
+
+#endif
