@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Strict numbers.
+ */
+#include "base/number.h"
+
+#include <float.h>
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+bool wr_parse_uint(const char *text, size_t length, uint64_t most, uint64_t *number) {
+    uint64_t value = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (!is_digit(text[i])) {
+            return false;
+        }
+        uint64_t digit = (uint64_t)(text[i] - '0');
+        if (digit > most || value > (most - digit) / 10) {
+            return false;
+        }
+        value = value * 10 + digit;
+    }
+    if (length == 0) {
+        return false;
+    }
+    *number = value;
+    return true;
+}
+
+bool wr_parse_real(const char *text, size_t length, double *number) {
+    double value = 0;
+    double scale = 1;
+    bool fraction = false;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '.' && !fraction && i > 0 && i + 1 < length) {
+            fraction = true;
+        } else if (is_digit(text[i])) {
+            value = value * 10 + (text[i] - '0');
+            scale *= fraction ? 10 : 1;
+        } else {
+            return false;
+        }
+    }
+    if (length == 0 || value > DBL_MAX || scale > DBL_MAX) {
+        return false;
+    }
+    *number = value / scale;
+    return true;
+}
