@@ -16,7 +16,9 @@
 typedef struct fixture fixture_t;
 
 /* Starts `count` servers; `arguments` (NULL: none) is a NULL-terminated list
- * passed on to each memcached. Bails when one does not come up. */
+ * passed on to each memcached. Bails when one does not come up. This,
+ * fixture_add() and fixture_restart() are for the main thread only; the
+ * others may be called from any, one at a time. */
 fixture_t *fixture_start(size_t count, const char *const *arguments);
 
 /* Adds one server on a unix socket; returns its index. */
@@ -44,12 +46,14 @@ void fixture_continue(fixture_t *fixture, size_t index); /* SIGCONT */
 void fixture_restart(fixture_t *fixture, size_t index);
 void fixture_flush(fixture_t *fixture); /* flush_all on every server */
 
-/* A free loopback port nobody listens on at the moment. */
+/* A free loopback port nobody listens on: it is ours until the program ends,
+ * so connecting to it is refused; a listener of the test's own needs
+ * SO_REUSEADDR (or rather binds to port 0). */
 uint16_t fixture_free_port(void);
 
 /* Sends `command` (with its CRLF) to a server over a raw socket of its own
- * and stores what comes back within a second, up to the first complete reply
- * ending in `until`, NUL-terminated. Bails on failure. For looking at a
+ * and stores what comes back within five seconds, up to the first complete
+ * reply ending in `until`, NUL-terminated. Bails on failure. For looking at a
  * server behind the library's back. */
 void fixture_raw(const fixture_t *fixture, size_t index, const char *command, const char *until,
                  char *reply, size_t capacity);

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <warmring/status.h>
 
@@ -32,8 +33,8 @@ bool tap_check_bytes(const char *file, int line, const void *got, size_t got_len
 bool tap_check_near(const char *file, int line, double got, double expected, double tolerance,
                     const char *format, ...) TAP_FORMAT(6, 7);
 /* Shows both names and the detail text when they differ. */
-bool tap_check_status(const char *file, int line, warmring_status_t got,
-                      warmring_status_t expected, const char *format, ...) TAP_FORMAT(5, 6);
+bool tap_check_status(const char *file, int line, warmring_status_t got, warmring_status_t expected,
+                      const char *format, ...) TAP_FORMAT(5, 6);
 /* Whether `text` contains `piece`; shows the text when not. */
 bool tap_check_contains(const char *file, int line, const char *text, const char *piece,
                         const char *format, ...) TAP_FORMAT(5, 6);
@@ -58,8 +59,12 @@ _Noreturn void tap_bail(const char *format, ...) TAP_FORMAT(1, 2);
 /* Ends the run at once as skipped, before any test. */
 _Noreturn void tap_skip_all(const char *format, ...) TAP_FORMAT(1, 2);
 
-/* Prints the plan; returns what main() should: 1 when a check failed. */
+/* Prints the plan; returns what main() should: 1 when a check failed. Bails
+ * when there was no check at all. */
 int tap_done(void);
+
+/* How many checks have failed so far. */
+size_t tap_failures(void);
 
 /* The settings every test shares: TEST_SECONDS scales races and soaks (2),
  * TEST_SLACK_MS is what a call may outlast its deadline by (50; more under
@@ -68,7 +73,6 @@ double tap_seconds(void);
 uint32_t tap_slack_ms(void);
 
 /* Opens a file below $srcdir/tests/data for reading; bails when missing. */
-#include <stdio.h>
 FILE *tap_data(const char *name);
 
 #endif
