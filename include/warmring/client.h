@@ -123,6 +123,8 @@ WARMRING_API void warmring_close(warmring_t *client);
                                ignored for keys a migration moves, where the
                                order of two servers depends on it */
 #define WARMRING_NO_FILL 2u /* reads copy nothing to the new owner */
+#define WARMRING_FOR_CAS 4u /* warmring_get reads where warmring_cas will write,
+                               so that the token is good: TRY_AGAIN as cas */
 
 /* What one call wants otherwise. Start from WARMRING_CALL_INIT. */
 typedef struct {
@@ -151,7 +153,7 @@ typedef struct {
     warmring_bytes_t key;   /* the caller's key; not copied */
     warmring_bytes_t value; /* ends in NUL (not counted) and is not NULL on a
                                hit, an empty value included */
-    warmring_token_t token; /* for warmring_cas() */
+    warmring_token_t token; /* for warmring_cas(); see WARMRING_FOR_CAS */
     void *owned;            /* freed by warmring_item_clear() */
 } warmring_item_t;
 #define WARMRING_ITEM_INIT                                                          \

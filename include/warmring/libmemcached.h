@@ -18,12 +18,12 @@ WARMRING_BEGIN_DECLS
  * timeouts, buffering, replicas, ejection, retry limits and callbacks are not
  * taken over: the client's own rules replace them.
  *
- * `servers` is as in warmring_open(). NULL: the servers and weights of
- * `memc`, on the ring its distribution names (KETAMA_WEIGHTED, which is
- * "libmemcached-weighted"), its namespace as prefix; any other distribution
- * is NOT_SUPPORTED, unless the option `dialect` says what to use instead.
+ * `servers` is as in warmring_open(): a memcached_st does not tell the weights
+ * of its servers, so its list cannot be taken over. Its namespace becomes the
+ * prefix, unless `options` have one.
  *
- * Returns as warmring_open(), and NOT_SUPPORTED. Since 0.1.
+ * Returns as warmring_open(), and BAD_OPTION for a namespace that cannot be a
+ * prefix. Since 0.1.
  */
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
 warmring_open_from(warmring_t **client, const memcached_st *memc, const char *servers,

@@ -81,6 +81,8 @@ typedef struct wr_request {
     /* the answer */
     warmring_status_t status;
     bool sent;              /* false: the server surely saw nothing */
+    wr_time_t opened_at;    /* of the connection that carried it; for the
+                               opened_before of what must follow on it */
     char *value_out;        /* in the sink */
     size_t value_length;
     uint32_t flags_out;
