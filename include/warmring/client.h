@@ -295,6 +295,13 @@ WARMRING_API WARMRING_MUST_CHECK warmring_status_t warmring_flush(warmring_t *cl
 WARMRING_API warmring_results_t *warmring_results_create(void);
 WARMRING_API void warmring_results_free(warmring_results_t *results);
 
+/* One value to store; as the arguments of warmring_set(). */
+typedef struct {
+    warmring_bytes_t key, value;
+    int64_t expiration;
+    uint32_t flags;
+} warmring_entry_t;
+
 /*
  * Reads, stores or deletes `count` keys. All servers are sent to before any
  * is waited for, under one deadline.
@@ -312,13 +319,6 @@ WARMRING_API void warmring_results_free(warmring_results_t *results);
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
 warmring_get_multi(warmring_t *client, const warmring_bytes_t *keys, size_t count,
                    warmring_results_t *results, const warmring_call_t *call);
-
-typedef struct {
-    warmring_bytes_t key, value;
-    int64_t expiration;
-    uint32_t flags;
-} warmring_entry_t;
-
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
 warmring_set_multi(warmring_t *client, const warmring_entry_t *entries, size_t count,
                    warmring_results_t *results, const warmring_call_t *call);

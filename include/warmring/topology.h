@@ -177,7 +177,8 @@ warmring_topology_rollout(const warmring_topology_t *topology, const char *scope
 /* What a topology says of itself. Threads: any. Since 0.1. */
 WARMRING_API warmring_phase_t warmring_topology_phase(const warmring_topology_t *topology);
 WARMRING_API uint64_t warmring_topology_epoch(const warmring_topology_t *topology);
-/* The rollout for clients of `scope`; NULL: for those without one. */
+/* The rollout for clients of `scope`; NULL: for those without one.
+ * Since 0.1. */
 WARMRING_API uint32_t warmring_topology_get_rollout(const warmring_topology_t *topology,
                                                     const char *scope);
 
@@ -226,7 +227,7 @@ warmring_topology_preview(const warmring_topology_t *now, const warmring_topolog
                           warmring_preview_t **preview);
 WARMRING_API void warmring_preview_free(warmring_preview_t *preview);
 
-/* The exact fraction of all keys that change their owner, 0 to 1. */
+/* The exact fraction of all keys that change their owner, 0 to 1. Since 0.1. */
 WARMRING_API double warmring_preview_moved(const warmring_preview_t *preview);
 
 /* One endpoint of either ring. Set `size` before the call. */
@@ -239,7 +240,7 @@ typedef struct {
     double lost;   /* fraction of all keys that leave it */
 } warmring_preview_server_t;
 
-/* How many endpoints the two rings have together. */
+/* How many endpoints the two rings have together. Since 0.1. */
 WARMRING_API size_t warmring_preview_servers(const warmring_preview_t *preview);
 
 /*
