@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What `make installcheck` runs: programs are built against the installed
+# library as a user builds them, through pkg-config, and run; then every
+# example. From the environment: CC CXX DESTDIR libdir version source.
+set -eu
+
+# Not the variables of the make that called: examples/Makefile is a user's.
+unset MAKEFLAGS MFLAGS MAKELEVEL CFLAGS CXXFLAGS CPPFLAGS LDFLAGS LIBS
+pkg_config=${PKG_CONFIG:-pkg-config}
+export PKG_CONFIG_PATH="$DESTDIR$libdir/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
+export LD_LIBRARY_PATH="$DESTDIR$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+if [ -n "$DESTDIR" ]; then
+    export PKG_CONFIG_SYSROOT_DIR="$DESTDIR"
+fi
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 99' HUP INT TERM
+
+fail() {
+    echo "installcheck: $*" >&2
+    exit 1
+}
+
+found=$($pkg_config --modversion warmring)
+[ "$found" = "$version" ] || fail "pkg-config finds warmring $found, not $version"
+
+cat >"$scratch/version.c" <<'END'
+#include <stdio.h>
+#include <string.h>
+#include <warmring/libmemcached.h>
+#include <warmring/warmring.h>
+
+int main(void) {
+    puts(warmring_version());
+    return strcmp(warmring_version(), WARMRING_VERSION_STRING) != 0;
+}
+END
+cp "$scratch/version.c" "$scratch/version.cc"
+
+# build LANGUAGE COMPILER...
+build() {
+    language=$1
+    shift
+    "$@" -o "$scratch/$language" "$scratch/version.$language" \
+        $($pkg_config --cflags --libs warmring) || fail "$1 cannot build a program"
+    printed=$("$scratch/$language") || fail "$scratch/$language ends with an error"
+    [ "$printed" = "$version" ] || fail "a program runs with warmring $printed, not $version"
+}
+build c $CC
+if command -v "${CXX%% *}" >/dev/null; then
+    build cc $CXX
+fi
+echo "installcheck: warmring $found is found, compiles, links and runs"
+
+if [ ! -f "$source/examples/Makefile" ]; then
+    echo "installcheck: there are no examples"
+    exit 0
+fi
+mkdir "$scratch/examples"
+cp "$source"/examples/Makefile "$source"/examples/*.c "$scratch/examples"
+chmod -R u+w "$scratch/examples"
+${MAKE:-make} -C "$scratch/examples" CC="$CC" check || fail "an example failed"
+for example in "$scratch"/examples/*.c; do
+    [ -x "${example%.c}" ] || fail "examples/Makefile does not build $(basename "$example")"
+done
+echo "installcheck: the examples run"
