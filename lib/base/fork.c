@@ -12,12 +12,23 @@ static _Atomic uint32_t generation;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int failure;
 
+static pthread_mutex_t renewal = PTHREAD_MUTEX_INITIALIZER;
+
+void wr_fork_lock(void) {
+    pthread_mutex_lock(&renewal);
+}
+
+void wr_fork_unlock(void) {
+    pthread_mutex_unlock(&renewal);
+}
+
 static void in_child(void) {
     atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);
+    wr_fork_unlock();
 }
 
 static void watch(void) {
-    failure = pthread_atfork(NULL, NULL, in_child);
+    failure = pthread_atfork(wr_fork_lock, wr_fork_unlock, in_child);
 }
 
 int wr_fork_watch(void) {

@@ -15,4 +15,11 @@ int wr_fork_watch(void);
 /* The generation of this process. */
 uint32_t wr_fork_generation(void);
 
+/*
+ * One lock of the process for who puts its own state in order after a fork:
+ * never held across one, so always free in the child. Hold it briefly.
+ */
+void wr_fork_lock(void);
+void wr_fork_unlock(void);
+
 #endif
