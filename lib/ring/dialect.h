@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A dialect: one way to make points and to hash keys.
+ *
+ * All that differs between the rings of different clients stands in one const
+ * descriptor, listed in dialects.c. Nothing else asks which dialect it has:
+ * it calls what the descriptor says. A new dialect is a new descriptor, and a
+ * small file where none of the functions below does what its source did.
+ */
+#ifndef WR_RING_DIALECT_H
+#define WR_RING_DIALECT_H
+
+#include "ring/member.h"
+
+/* A point while the ring is built: the hash above, the member below, so that
+ * numbers in order are points in order. */
+typedef uint64_t wr_raw_point_t;
+
+static inline wr_raw_point_t wr_raw_point(uint32_t hash, uint32_t member) {
+    return (uint64_t)hash << 32 | member;
+}
+
+static inline uint32_t wr_raw_hash(wr_raw_point_t point) {
+    return (uint32_t)(point >> 32);
+}
+
+static inline uint32_t wr_raw_member(wr_raw_point_t point) {
+    return (uint32_t)point;
+}
+
+typedef struct wr_dialect wr_dialect_t;
+
+struct wr_dialect {
+    const char *name;
+
+    /* The points of weight 1 (or of a server, as `count` reads it); 0: the
+     * caller's points_per_weight. */
+    double fixed_points;
+
+    /* The source knows only weights that are integers below 2^32. */
+    bool whole_weights;
+
+    /* The client's key prefix is part of what is hashed. */
+    bool prefix_hashed;
+
+    /* The bytes a member is known by on this ring; they must differ between
+     * members. Writes at most WR_IDENTITY_SIZE, returns how many. */
+    size_t (*identity)(const wr_member_t *member, char *bytes);
+
+    /* How many points a member with a weight above 0 has. A whole number,
+     * perhaps far above any limit, or infinite. */
+    double (*count)(const wr_members_t *members, const wr_member_t *member,
+                    double points_per_weight);
+
+    /* Writes the `count` points of member number `index`. */
+    void (*make)(const wr_dialect_t *dialect, const wr_member_t *member, uint32_t index,
+                 uint64_t count, wr_raw_point_t *points);
+
+    /* Whether `challenger` takes a point that `holder` has as well: a total
+     * order for each hash. */
+    bool (*wins)(const wr_dialect_t *dialect, const wr_members_t *members, uint32_t challenger,
+                 uint32_t holder, uint32_t hash);
+
+    uint32_t (*hash_key)(const char *key, size_t length);
+
+    /* The owner of a hash, which wr_ring_owner_by_points() finds wherever
+     * there are points; and of many. */
+    uint32_t (*owner)(const warmring_ring_t *ring, uint32_t hash);
+    void (*owners)(const warmring_ring_t *ring, const uint32_t *hashes, size_t count,
+                   uint32_t *owners);
+};
+
+/* The dialect of that name; NULL: none. */
+const wr_dialect_t *wr_dialect_find(const char *name);
+
+/* chain.c: the CRC-32 chain. */
+size_t wr_chain_identity(const wr_member_t *member, char *bytes);
+size_t wr_chain_nginx_identity(const wr_member_t *member, char *bytes);
+double wr_chain_count(const wr_members_t *members, const wr_member_t *member,
+                      double points_per_weight);
+void wr_chain_make(const wr_dialect_t *dialect, const wr_member_t *member, uint32_t index,
+                   uint64_t count, wr_raw_point_t *points);
+uint32_t wr_chain_hash_key(const char *key, size_t length);
+
+/* ketama.c: four points from one MD5. */
+size_t wr_ketama_identity(const wr_member_t *member, char *bytes);
+double wr_ketama_count(const wr_members_t *members, const wr_member_t *member,
+                       double points_per_server);
+void wr_ketama_make(const wr_dialect_t *dialect, const wr_member_t *member, uint32_t index,
+                    uint64_t count, wr_raw_point_t *points);
+uint32_t wr_ketama_hash_key(const char *key, size_t length);
+
+/* tie.c: who gets a point that several members have. */
+bool wr_tie_fair(const wr_dialect_t *dialect, const wr_members_t *members, uint32_t challenger,
+                 uint32_t holder, uint32_t hash);
+bool wr_tie_identity(const wr_dialect_t *dialect, const wr_members_t *members, uint32_t challenger,
+                     uint32_t holder, uint32_t hash);
+bool wr_tie_index(const wr_dialect_t *dialect, const wr_members_t *members, uint32_t challenger,
+                  uint32_t holder, uint32_t hash);
+
+/* ring.c: the first point at or after a hash. */
+uint32_t wr_ring_owner_by_points(const warmring_ring_t *ring, uint32_t hash);
+void wr_ring_owners_by_points(const warmring_ring_t *ring, const uint32_t *hashes, size_t count,
+                              uint32_t *owners);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The stored points of a ring, sorted by hash, no hash twice. How they are
+ * laid out is known to points.c alone.
+ */
+#ifndef WR_RING_POINTS_H
+#define WR_RING_POINTS_H
+
+#include "ring/dialect.h"
+
+typedef struct {
+    uint64_t count;
+    uint32_t *hashes;
+    uint16_t *members;
+} wr_points_t;
+
+/* A point and where it stands; `position` counts from 0. */
+typedef struct {
+    uint64_t position;
+    uint32_t hash;
+    uint32_t member;
+} wr_point_t;
+
+/* Stores `count` points, 1 or more, in order of hash; false: no memory. Free
+ * them in either case. */
+bool wr_points_create(wr_points_t *points, const wr_raw_point_t *raw, uint64_t count);
+void wr_points_free(wr_points_t *points);
+
+size_t wr_points_bytes(const wr_points_t *points);
+
+/* The lowest point; the one after `point`, which after the last is the
+ * lowest; the first at or after `hash`, wrapping likewise. */
+wr_point_t wr_points_first(const wr_points_t *points);
+wr_point_t wr_points_next(const wr_points_t *points, wr_point_t point);
+wr_point_t wr_points_seek(const wr_points_t *points, uint32_t hash);
+
+/* The members of the points that wr_points_seek() finds. */
+uint32_t wr_points_owner(const wr_points_t *points, uint32_t hash);
+void wr_points_owners(const wr_points_t *points, const uint32_t *hashes, size_t count,
+                      uint32_t *owners);
+
+#endif
