@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "ring/decimal.h"
 #include "ring/index.h"
-#include "ring/number.h"
 
 enum { QUOTED = 40 }; /* bytes shown of a text that is too long */
 
@@ -22,10 +22,10 @@ static bool is_number_above_0(double value) {
 }
 
 static warmring_status_t check_option_values(const wr_build_t *build) {
-    wr_number_t text;
+    wr_decimal_t text;
     if (!is_number_above_0(build->points_per_weight) || build->points_per_weight > UINT32_MAX) {
         return wr_fail(WARMRING_BAD_OPTION, "points_per_weight %s: not above 0 and at most %u",
-                       wr_number(&text, build->points_per_weight), UINT32_MAX);
+                       wr_decimal(&text, build->points_per_weight), UINT32_MAX);
     }
     if (build->max_points > UINT32_MAX) {
         return wr_fail(WARMRING_BAD_OPTION, "max_points %llu: at most %u",
@@ -91,16 +91,16 @@ static warmring_status_t check_host(const warmring_server_t *server, size_t inde
 
 static warmring_status_t check_weight(const warmring_server_t *server, size_t index,
                                       const wr_dialect_t *dialect) {
-    wr_number_t text;
+    wr_decimal_t text;
     double weight = server->weight;
     if (!isfinite(weight) || weight < 0) {
         return wr_fail(WARMRING_BAD_SERVER, "server %zu, \"%s\": weight %s is not a number from 0",
-                       index, server->host, wr_number(&text, weight));
+                       index, server->host, wr_decimal(&text, weight));
     }
     if (dialect->whole_weights && (weight > UINT32_MAX || weight > floor(weight))) {
         return wr_fail(WARMRING_BAD_SERVER,
                        "server %zu, \"%s\": weight %s: dialect %s knows whole numbers up to %u",
-                       index, server->host, wr_number(&text, weight), dialect->name, UINT32_MAX);
+                       index, server->host, wr_decimal(&text, weight), dialect->name, UINT32_MAX);
     }
     return WARMRING_OK;
 }

@@ -9,7 +9,7 @@
 
 #include "base/fail.h"
 #include "ring/check.h"
-#include "ring/number.h"
+#include "ring/decimal.h"
 
 static double count_of(const wr_members_t *members, const wr_member_t *member,
                        const wr_dialect_t *dialect, double points_per_weight) {
@@ -55,9 +55,9 @@ static double largest_fit(const wr_members_t *members, const wr_build_t *build) 
 
 static warmring_status_t fail_too_many(const wr_members_t *members, const wr_build_t *build,
                                        double total) {
-    wr_number_t points, fit;
+    wr_decimal_t points, fit;
     unsigned long long most = build->max_points;
-    wr_number(&points, total);
+    wr_decimal(&points, total);
     if (build->dialect->fixed_points > 0) {
         return wr_fail(WARMRING_LIMIT_EXCEEDED,
                        "%s points, at most %llu: dialect %s has fixed points, so use smaller "
@@ -71,7 +71,7 @@ static warmring_status_t fail_too_many(const wr_members_t *members, const wr_bui
     }
     return wr_fail(WARMRING_LIMIT_EXCEEDED,
                    "%s points, at most %llu: use points_per_weight %s, or raise max_points",
-                   points.text, most, wr_number(&fit, largest_fit(members, build)));
+                   points.text, most, wr_decimal(&fit, largest_fit(members, build)));
 }
 
 warmring_status_t wr_check_points(wr_members_t *members, const wr_build_t *build, uint64_t *total) {
