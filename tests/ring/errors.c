@@ -8,7 +8,7 @@
 
 #include <warmring/ring.h>
 
-#include "lib/tap.h"
+#include "../lib/tap.h"
 #include "sample.h"
 
 /* A ring of these must fail so. */

@@ -9,7 +9,7 @@
 #include <warmring/memory.h>
 #include <warmring/plan.h>
 
-#include "lib/tap.h"
+#include "../lib/tap.h"
 #include "sample.h"
 
 enum { HEADER = 16 };

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/tap.h"
+#include "../lib/tap.h"
 #include "ring/ring.h"
 #include "sample.h"
 

@@ -7,7 +7,7 @@
 
 #include <warmring/plan.h>
 
-#include "lib/tap.h"
+#include "../lib/tap.h"
 #include "sample.h"
 
 enum { SERVERS = 10, CHANGED = 3 };

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "lib/tap.h"
+#include "../lib/tap.h"
 #include "sample.h"
 
 enum { REFERENCE_MAX = 4096 };

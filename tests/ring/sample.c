@@ -4,7 +4,7 @@
  */
 #include "sample.h"
 
-#include "lib/tap.h"
+#include "../lib/tap.h"
 
 void sample_fill(sample_t *sample, size_t count, double weight) {
     *sample = (sample_t){.count = count};

@@ -8,7 +8,7 @@
 
 #include <warmring/ring.h>
 
-#include "lib/tap.h"
+#include "../lib/tap.h"
 
 enum { SERVERS = 64, LINE = 512 };
 
