@@ -16,6 +16,7 @@
  * ROLLBACK leads from WARMING, HANDOVER, DRAINING and CLOSING back towards
  * PREPARED (from the last two by way of HANDOVER) and from PREPARED to the
  * old STABLE. SETTLING has written to the new ring alone: no way back.
+ * COMMIT_DIRECTLY leads from WARMING to DRAINING without HANDOVER.
  */
 #ifndef WARMRING_TOPOLOGY_H
 #define WARMRING_TOPOLOGY_H
@@ -40,7 +41,19 @@ typedef enum {
 #undef WARMRING_PHASE_ENUM
 } warmring_phase_t;
 
-typedef enum { WARMRING_WARM, WARMRING_COMMIT, WARMRING_FINISH, WARMRING_ROLLBACK } warmring_step_t;
+/*
+ * The steps between phases. COMMIT_DIRECTLY is for those who use no counters
+ * and no cas: moved keys never have to be refused, but of two clients that
+ * write a key at the same moment, one before and one after the step, each may
+ * read its own value until the key is written again.
+ */
+#define WARMRING_STEP_LIST(X) X(WARM) X(COMMIT) X(FINISH) X(ROLLBACK) X(COMMIT_DIRECTLY)
+
+typedef enum {
+#define WARMRING_STEP_ENUM(name) WARMRING_##name,
+    WARMRING_STEP_LIST(WARMRING_STEP_ENUM)
+#undef WARMRING_STEP_ENUM
+} warmring_step_t;
 
 /* The two rings of a migration; in STABLE the only ring is the old one. */
 typedef enum { WARMRING_OLD_RING, WARMRING_NEW_RING } warmring_side_t;
@@ -53,6 +66,9 @@ typedef struct warmring_preview warmring_preview_t;
 
 /* "STABLE", "WARMING", ...; "?" for a number that is none. Static. Since 0.1. */
 WARMRING_API const char *warmring_phase_name(warmring_phase_t phase);
+
+/* "WARM", "COMMIT", ...; "?" for a number that is none. Static. Since 0.1. */
+WARMRING_API const char *warmring_step_name(warmring_step_t step);
 
 /*
  * Reads server strings and builds a STABLE topology with epoch 1.
@@ -67,8 +83,11 @@ WARMRING_API const char *warmring_phase_name(warmring_phase_t phase);
  *   --SOCKET="/PATH"[/?WEIGHT]
  *
  * PORT is 1 to 65535, 11211 when not written; WEIGHT is a decimal number, 1
- * when not written, 0 for a drained server. NAME is 1 to 250 bytes of
- * letters, digits, '.', '_' and '-'.
+ * when not written, 0 for a drained server ("4" or "0.5", no exponent, the
+ * same in every locale). NAME and HOST are 1 to 250 bytes of letters, digits,
+ * '.', '_' and '-'. PATH is at most 107 bytes without ':', blanks, ',' or '#';
+ * in quotes ':', ',' and '#' are fine. libmemcached's words may be in small
+ * letters too; its other words are errors.
  *
  * `dialect` NULL is "v2"; `points_per_weight` 0 is 1,000.
  *
@@ -105,7 +124,8 @@ WARMRING_API void warmring_topology_release(const warmring_topology_t *topology)
  *   add_server   `server` is one server string; it goes to the end
  *   remove_server
  *   set_address  `address` is HOST[:PORT], [V6][:PORT] or unix:/PATH; the
- *                server keeps its name and, named, all of its keys
+ *                server keeps its name and weight and, named, its share of
+ *                keys; unnamed it becomes another server of the ring
  *   replace      the whole list, ring options included, taken from `target`
  *
  * Each returns WARMRING_OK and stores a new STABLE topology with the next
@@ -113,7 +133,8 @@ WARMRING_API void warmring_topology_release(const warmring_topology_t *topology)
  * keys start as misses) or be the target of warmring_topology_migrate().
  * Otherwise *result is NULL:
  *   ILLEGAL_STEP  a migration is under way
- *   BAD_ARGUMENT  no server has that name; the text quotes it
+ *   BAD_ARGUMENT  no server has that name; the text quotes it and, where
+ *                 there are few, lists what there is
  *   BAD_SERVER, LIMIT_EXCEEDED, OUT_OF_MEMORY as warmring_topology_parse()
  * `result` may not point at the variable that holds the only reference to
  * the argument. Threads: any. Cost: builds a ring. Since 0.1.
@@ -136,7 +157,9 @@ warmring_topology_replace(const warmring_topology_t *topology,
 
 /*
  * Starts a migration from the ring of `topology` to the ring of `target`,
- * both STABLE: *result is PREPARED, with rollout 0 and a fresh seed.
+ * both STABLE: *result is PREPARED, with rollout 0 and a seed of its own. The
+ * seed follows from the epoch and both server lists, so that processes which
+ * start the same migration agree, and a later attempt draws other keys first.
  *
  * Returns WARMRING_OK; ILLEGAL_STEP when either is not STABLE; OUT_OF_MEMORY.
  * Threads: any. Cost: compares the server lists. Since 0.1.
@@ -151,6 +174,7 @@ warmring_topology_migrate(const warmring_topology_t *topology,
  * Returns WARMRING_OK and the next topology in *result, or ILLEGAL_STEP with
  * a text that names the phase and what is possible instead; OUT_OF_MEMORY.
  * WARM keeps the rollout at 0; set it with warmring_topology_rollout().
+ * ROLLBACK sets it back to 0 for all scopes.
  * Threads: any. Since 0.1.
  */
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
@@ -177,8 +201,9 @@ warmring_topology_rollout(const warmring_topology_t *topology, const char *scope
 /* What a topology says of itself. Threads: any. Since 0.1. */
 WARMRING_API warmring_phase_t warmring_topology_phase(const warmring_topology_t *topology);
 WARMRING_API uint64_t warmring_topology_epoch(const warmring_topology_t *topology);
-/* The rollout for clients of `scope`; NULL: for those without one.
- * Since 0.1. */
+/* The rollout for clients of `scope`; NULL: for those without one. Outside
+ * WARMING it says where reads start by rule: 0 up to PREPARED, all from
+ * HANDOVER on. Since 0.1. */
 WARMRING_API uint32_t warmring_topology_get_rollout(const warmring_topology_t *topology,
                                                     const char *scope);
 
@@ -199,8 +224,8 @@ warmring_topology_server(const warmring_topology_t *topology, warmring_side_t si
 
 /*
  * What to call that server in front of people, and the name the edits take:
- * its name, else "HOST:PORT", "[V6]:PORT" or "unix:/PATH"; NULL past the
- * last. The string belongs to the topology and lives as long. Since 0.1.
+ * its name, else "HOST:PORT" (the port always written), "[V6]:PORT" or
+ * "unix:/PATH"; NULL past the last. The string belongs to the topology and lives as long. Since 0.1.
  */
 WARMRING_API const char *warmring_topology_label(const warmring_topology_t *topology,
                                                  warmring_side_t side, size_t index);
@@ -216,7 +241,9 @@ WARMRING_API bool warmring_topology_moved(const warmring_topology_t *topology, c
  * What lies between the ring that `now` serves from and the ring that `next`
  * leads to: a value to show before `next` is applied. Both may be in any
  * phase; of a migration the preview is about its old and its new ring when
- * `now` and `next` belong to the same one.
+ * `now` and `next` belong to the same one. Otherwise `now` serves from its old
+ * ring up to HANDOVER and from its new one after it, and `next` leads to its
+ * new ring, or its only one.
  *
  * Returns WARMRING_OK or OUT_OF_MEMORY (*preview is then NULL).
  * Ownership: warmring_preview_free(). Cost: a pass over both rings'
@@ -233,7 +260,9 @@ WARMRING_API double warmring_preview_moved(const warmring_preview_t *preview);
 /* One endpoint of either ring. Set `size` before the call. */
 typedef struct {
     size_t size;
-    const char *label;   /* belongs to the preview */
+    const char *label;   /* belongs to the preview; as the server's, or, for
+                            an added address of a name that both rings have,
+                            HOST:PORT */
     double share_before; /* of all keys, 0 to 1 */
     double share_after;
     double gained; /* fraction of all keys that come to it */

@@ -71,7 +71,10 @@ wr_route_t wr_route(const warmring_topology_t *topology, wr_place_t place, wr_ki
 
 /*
  * Endpoints: the distinct addresses of both rings, numbered from 0, those of
- * the old ring first in its order. The strings belong to the topology.
+ * the old ring first in its order. The strings belong to the topology. The
+ * label is that of the server (of the old ring's, where it is on both), but
+ * the address where the old ring has that name at another endpoint: labels
+ * differ.
  */
 typedef struct {
     const char *host; /* as warmring_server_t; port 0 is already 11211 */
@@ -85,13 +88,12 @@ const wr_endpoint_t *wr_topology_endpoint(const warmring_topology_t *topology, u
 
 /* How a topology may follow another in one process. */
 typedef enum {
-    WR_FOLLOWS_AT_ONCE,    /* both may be in use together */
-    WR_FOLLOWS_AFTER_ALL,  /* operations of the first must have ended */
-    WR_FOLLOWS_NOT         /* refused; the detail text says why */
+    WR_FOLLOWS_AT_ONCE,   /* both may be in use together */
+    WR_FOLLOWS_AFTER_ALL, /* operations of the first must have ended */
+    WR_FOLLOWS_NOT        /* refused; the detail text says why */
 } wr_follows_t;
 
-wr_follows_t wr_topology_follows(const warmring_topology_t *now,
-                                 const warmring_topology_t *next);
+wr_follows_t wr_topology_follows(const warmring_topology_t *now, const warmring_topology_t *next);
 
 /* Whether two clients of one migration may be in these phases at the same
  * time. */
