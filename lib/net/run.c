@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Running requests: grouped by server, sent to all servers, then collected.
+ *
+ * A round is one connection's worth of work for a group. What comes back as
+ * CONNECTION_LOST may go into another round:
+ *
+ * - requests the connection never sent, if it answered others before it
+ *   broke: each such round answers at least one, so they end;
+ * - once, all of them, if the connection had been used before and was lost
+ *   without any answer: it was stale, closed by the server while idle. Its
+ *   idle siblings are as old and are closed too. Whether the server acted on
+ *   what was sent is unknown, so this is for idempotent verbs only.
+ *
+ * Several servers share the deadline. libmemcached cannot wait for all of
+ * them at once, so each wait gets a fair slice of what is left, and one
+ * slice more is kept for what is still to be collected: a server that hangs
+ * cannot eat the time of the others.
+ */
+#include "net/internal.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+typedef struct {
+    wr_request_t **requests;
+    size_t count;
+    wr_server_t *server;
+    wr_connection_t *connection; /* NULL: nothing to collect */
+    wr_admission_t admission;
+    bool was_used;
+} group_t;
+
+static void clear_answer(wr_request_t *request) {
+    request->status = WARMRING_OK;
+    request->sent = false;
+    request->value_out = NULL;
+    request->value_length = 0;
+    request->flags_out = 0;
+    request->cas_out = 0;
+    request->number = 0;
+    request->ttl = WR_TTL_UNKNOWN;
+}
+
+/* ---- accounting -------------------------------------------------------- */
+
+/* The counter of a fault, or -1. */
+static int counter_of(warmring_status_t status) {
+    static const signed char counters[WARMRING_OUT_OF_MEMORY + 1] = {
+        [WARMRING_TIMEOUT] = WR_COUNT_timeouts + 1,
+        [WARMRING_SERVER_ERROR] = WR_COUNT_server_errors + 1,
+        [WARMRING_TOO_LARGE] = WR_COUNT_server_errors + 1,
+        [WARMRING_PROTOCOL_ERROR] = WR_COUNT_protocol_errors + 1,
+    };
+    return counters[status] - 1;
+}
+
+static void count_answer(wr_server_t *server, const wr_request_t *request) {
+    int counter = counter_of(request->status);
+    if (counter >= 0) {
+        wr_count(server, counter, 1);
+    } else if (wr_verb_info(request->verb)->reads) {
+        if (request->status == WARMRING_NOT_FOUND) {
+            wr_count(server, WR_COUNT_misses, 1);
+        } else if (wr_is_answer(request->status)) {
+            wr_count(server, WR_COUNT_hits, 1);
+        }
+    }
+}
+
+static bool speaks_for_life(const wr_request_t *request) {
+    return request->sent && !request->noreply &&
+           (wr_is_answer(request->status) || request->status == WARMRING_SERVER_ERROR);
+}
+
+static bool speaks_against(const wr_request_t *request) {
+    return request->sent &&
+           (request->status == WARMRING_TIMEOUT || request->status == WARMRING_CONNECTION_LOST ||
+            request->status == WARMRING_PROTOCOL_ERROR);
+}
+
+static bool any(const group_t *group, bool (*holds)(const wr_request_t *)) {
+    for (size_t i = 0; i < group->count; i++) {
+        if (holds(group->requests[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static wr_verdict_t verdict_of(const group_t *group) {
+    if (any(group, speaks_against)) {
+        return WR_VERDICT_FAILED;
+    }
+    return any(group, speaks_for_life) ? WR_VERDICT_ALIVE : WR_VERDICT_NEUTRAL;
+}
+
+static void leave(group_t *group, wr_verdict_t verdict) {
+    const wr_net_config_t *config = group->server->config;
+    wr_health_leave(&group->server->health, group->admission, verdict, config->failure_limit,
+                    config->retry_ms);
+    group->admission = WR_PASS;
+}
+
+/* ---- one round --------------------------------------------------------- */
+
+static void fail_all(group_t *group, warmring_status_t status) {
+    for (size_t i = 0; i < group->count; i++) {
+        group->requests[i]->status = status;
+        int counter = counter_of(status);
+        if (counter >= 0) {
+            wr_count(group->server, counter, 1);
+        }
+    }
+}
+
+static wr_time_t oldest_needed(const group_t *group) {
+    wr_time_t oldest = 0;
+    for (size_t i = 0; i < group->count; i++) {
+        wr_time_t time = group->requests[i]->opened_before;
+        if (time != 0 && (oldest == 0 || time < oldest)) {
+            oldest = time;
+        }
+    }
+    return oldest;
+}
+
+/* Moves those that `holds` to the front, in order; returns their number. */
+static size_t partition(group_t *group, bool (*holds)(const wr_request_t *)) {
+    size_t number = 0;
+    for (size_t i = 0; i < group->count; i++) {
+        wr_request_t *request = group->requests[i];
+        if (holds(request)) {
+            memmove(&group->requests[number + 1], &group->requests[number],
+                    (i - number) * sizeof(wr_request_t *));
+            group->requests[number++] = request;
+        }
+    }
+    return number;
+}
+
+static bool is_free(const wr_request_t *request) {
+    return request->opened_before == 0;
+}
+
+/* When no connection is old enough, only the requests that need one fail. */
+static warmring_status_t take(group_t *group, wr_deadline_t deadline, wr_verdict_t *verdict) {
+    wr_time_t oldest = oldest_needed(group);
+    warmring_status_t status =
+        wr_pool_take(group->server, oldest, deadline, &group->connection, verdict);
+    if (status == WARMRING_OK || oldest == 0) {
+        return status;
+    }
+    size_t number = partition(group, is_free);
+    group_t bound = *group;
+    bound.requests += number;
+    bound.count -= number;
+    fail_all(&bound, status);
+    group->count = number;
+    return number == 0 ? status
+                       : wr_pool_take(group->server, 0, deadline, &group->connection, verdict);
+}
+
+static void begin(group_t *group, wr_deadline_t deadline) {
+    wr_server_t *server = group->server;
+    wr_verdict_t verdict = WR_VERDICT_NEUTRAL;
+    group->connection = NULL;
+    warmring_status_t status =
+        wr_deadline_passed(deadline)
+            ? wr_fail(WARMRING_TIMEOUT, "%s: deadline passed before anything was sent",
+                      server->address)
+            : take(group, deadline, &verdict);
+    if (status != WARMRING_OK) {
+        fail_all(group, status);
+        leave(group, verdict);
+        return;
+    }
+    group->was_used = group->connection->used;
+    server->config->transport->send(group->connection, group->requests, group->count, deadline);
+}
+
+static void enter(group_t *group, wr_deadline_t deadline) {
+    group->admission = wr_health_enter(&group->server->health);
+    if (group->admission != WR_DOWN) {
+        begin(group, deadline);
+        return;
+    }
+    group->connection = NULL;
+    fail_all(group, wr_server_fail_down(group->server));
+    wr_count(group->server, WR_COUNT_fast_failures, group->count - 1);
+}
+
+static bool is_lost(const wr_request_t *request) {
+    return request->status == WARMRING_CONNECTION_LOST;
+}
+
+/* Its text must stay, whatever becomes of the others. */
+static bool has_text(const wr_request_t *request) {
+    return request->status > WARMRING_EXISTS && !is_lost(request);
+}
+
+static bool is_lost_unsent(const wr_request_t *request) {
+    return is_lost(request) && !request->sent;
+}
+
+static bool may_not_repeat(const wr_request_t *request) {
+    return is_lost(request) && request->sent && !wr_verb_info(request->verb)->idempotent;
+}
+
+static void collect(group_t *group, wr_deadline_t deadline) {
+    wr_server_t *server = group->server;
+    server->config->transport->receive(group->connection, group->requests, group->count, deadline);
+    uint64_t sent = 0;
+    for (size_t i = 0; i < group->count; i++) {
+        sent += group->requests[i]->sent;
+        count_answer(server, group->requests[i]);
+    }
+    wr_count(server, WR_COUNT_requests, sent);
+    if (any(group, is_lost)) {
+        wr_count(server, WR_COUNT_lost_connections, 1);
+    }
+    if (any(group, speaks_for_life)) {
+        group->connection->used = true;
+    }
+}
+
+/* ---- rounds ------------------------------------------------------------ */
+
+/* What of a collected group goes into another round; it moves to the front. */
+static size_t choose_again(group_t *group, bool *stale_before) {
+    if (any(group, speaks_for_life)) {
+        return partition(group, is_lost_unsent);
+    }
+    bool stale =
+        group->was_used && !*stale_before && any(group, is_lost) && !any(group, may_not_repeat);
+    if (!stale) {
+        return 0;
+    }
+    *stale_before = true;
+    wr_pool_flush(group->server, wr_now());
+    return partition(group, is_lost);
+}
+
+static void again(group_t *group, size_t number, wr_deadline_t deadline) {
+    uint64_t repeated = 0;
+    group->count = number;
+    for (size_t i = 0; i < number; i++) {
+        repeated += group->requests[i]->sent;
+        clear_answer(group->requests[i]);
+    }
+    wr_count(group->server, WR_COUNT_retries, repeated);
+    begin(group, deadline);
+}
+
+/* Collects a group and sees it to its end. */
+static void finish(group_t *group, wr_deadline_t deadline) {
+    bool stale_before = false;
+    while (group->connection != NULL) {
+        wr_detail_t detail;
+        wr_detail_save(&detail);
+        collect(group, deadline);
+        wr_verdict_t verdict = verdict_of(group);
+        size_t number = choose_again(group, &stale_before);
+        wr_pool_give(group->server, group->connection);
+        group->connection = NULL;
+        if (number == 0) {
+            if (group->was_used && !stale_before && any(group, is_lost)) {
+                wr_pool_flush(group->server, wr_now());
+                verdict = WR_VERDICT_NEUTRAL;
+            }
+            leave(group, verdict);
+            return;
+        }
+        if (!any(group, has_text)) {
+            wr_detail_restore(&detail);
+        }
+        again(group, number, deadline);
+    }
+}
+
+void wr_run_one(wr_request_t *request, wr_deadline_t deadline) {
+    group_t group = {.requests = &request, .count = 1, .server = request->server};
+    clear_answer(request);
+    enter(&group, deadline);
+    finish(&group, deadline);
+}
+
+/* ---- several servers --------------------------------------------------- */
+
+static bool in_order(const wr_request_t *first, const wr_request_t *second) {
+    return first->server->id <= second->server->id;
+}
+
+/* Merge sort: stable, and nothing to do for requests grouped already. */
+static void sort(wr_request_t **requests, size_t count, wr_request_t **space) {
+    if (count < 2) {
+        return;
+    }
+    size_t half = count / 2;
+    sort(requests, half, space);
+    sort(requests + half, count - half, space);
+    if (in_order(requests[half - 1], requests[half])) {
+        return;
+    }
+    memcpy(space, requests, half * sizeof *space);
+    size_t left = 0;
+    size_t right = half;
+    for (size_t i = 0; left < half; i++) {
+        bool take_left = right == count || in_order(space[left], requests[right]);
+        requests[i] = take_left ? space[left++] : requests[right++];
+    }
+}
+
+static size_t make_groups(wr_request_t **requests, size_t count, group_t *groups) {
+    size_t number = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || requests[i]->server != requests[i - 1]->server) {
+            groups[number++] = (group_t){.requests = &requests[i], .server = requests[i]->server};
+        }
+        groups[number - 1].count++;
+    }
+    return number;
+}
+
+static wr_deadline_t slice(wr_deadline_t deadline, size_t shares) {
+    return (wr_deadline_t){wr_now() + wr_deadline_left(deadline) / (wr_time_t)shares};
+}
+
+static void run_groups(group_t *groups, size_t number, wr_deadline_t deadline) {
+    if (number == 1) {
+        enter(&groups[0], deadline);
+        finish(&groups[0], deadline);
+        return;
+    }
+    for (size_t i = 0; i < number; i++) {
+        enter(&groups[i], slice(deadline, number - i + 1));
+    }
+    for (size_t i = 0; i < number; i++) {
+        finish(&groups[i], slice(deadline, number - i));
+    }
+}
+
+void wr_run(wr_request_t **requests, size_t count, wr_deadline_t deadline) {
+    if (count == 1) {
+        wr_run_one(requests[0], deadline);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        clear_answer(requests[i]);
+    }
+    group_t *groups = wr_calloc(count, sizeof *groups);
+    wr_request_t **space = wr_calloc(count / 2 + 1, sizeof *space);
+    if (groups != NULL && space != NULL) {
+        sort(requests, count, space);
+        run_groups(groups, make_groups(requests, count, groups), deadline);
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            requests[i]->status = wr_fail_memory();
+        }
+    }
+    wr_free(groups);
+    wr_free(space);
+}
