@@ -35,6 +35,7 @@ typedef struct {
 static void clear_answer(wr_request_t *request) {
     request->status = WARMRING_OK;
     request->sent = false;
+    request->opened_at = 0;
     request->value_out = NULL;
     request->value_length = 0;
     request->flags_out = 0;
@@ -175,6 +176,9 @@ static void begin(group_t *group, wr_deadline_t deadline) {
         fail_all(group, status);
         leave(group, verdict);
         return;
+    }
+    for (size_t i = 0; i < group->count; i++) {
+        group->requests[i]->opened_at = group->connection->opened_at;
     }
     group->was_used = group->connection->used;
     server->config->transport->send(group->connection, group->requests, group->count, deadline);

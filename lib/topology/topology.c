@@ -67,18 +67,23 @@ warmring_status_t warmring_topology_create(warmring_topology_t **topology,
     return status == WARMRING_OK ? wr_topology_make_stable(topology, cluster, 1) : status;
 }
 
-warmring_status_t warmring_topology_parse(warmring_topology_t **topology, const char *servers,
-                                          const char *dialect, double points_per_weight) {
-    warmring_ring_options_t options = {
-        .size = sizeof options, .dialect = dialect, .points_per_weight = points_per_weight};
+warmring_status_t wr_topology_parse(warmring_topology_t **topology, const char *servers,
+                                    const warmring_ring_options_t *options) {
     wr_server_list_t list;
     *topology = NULL;
     warmring_status_t status = wr_server_list_parse(&list, servers);
     if (status == WARMRING_OK) {
-        status = warmring_topology_create(topology, list.servers, list.count, &options);
+        status = warmring_topology_create(topology, list.servers, list.count, options);
         wr_server_list_free(&list);
     }
     return status;
+}
+
+warmring_status_t warmring_topology_parse(warmring_topology_t **topology, const char *servers,
+                                          const char *dialect, double points_per_weight) {
+    warmring_ring_options_t options = {
+        .size = sizeof options, .dialect = dialect, .points_per_weight = points_per_weight};
+    return wr_topology_parse(topology, servers, &options);
 }
 
 /* The count is the one thing in a topology that changes. */

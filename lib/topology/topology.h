@@ -54,6 +54,10 @@ warmring_status_t wr_topology_make(warmring_topology_t **topology,
 warmring_status_t wr_topology_make_stable(warmring_topology_t **topology, wr_cluster_t *cluster,
                                           uint64_t epoch);
 
+/* warmring_topology_parse() with all ring options. */
+warmring_status_t wr_topology_parse(warmring_topology_t **topology, const char *servers,
+                                    const warmring_ring_options_t *options);
+
 /* OK for a STABLE topology, else ILLEGAL_STEP. */
 warmring_status_t wr_topology_demand_stable(const warmring_topology_t *topology);
 

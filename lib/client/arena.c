@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A list of blocks, filled from the front.
+ */
+#include "client/arena.h"
+
+#include <stdalign.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+struct wr_arena_block {
+    wr_arena_block_t *next;
+    size_t capacity;
+    size_t used;
+    alignas(max_align_t) char bytes[];
+};
+
+enum { USUAL = 64 * 1024, ALIGNMENT = alignof(max_align_t) };
+
+static wr_arena_block_t *add_block(wr_arena_t *arena, size_t length) {
+    size_t capacity = length > USUAL ? length : USUAL;
+    if (capacity > SIZE_MAX - sizeof(wr_arena_block_t)) {
+        return NULL;
+    }
+    wr_arena_block_t *block = wr_malloc(sizeof *block + capacity);
+    if (block == NULL) {
+        return NULL;
+    }
+    block->capacity = capacity;
+    block->used = 0;
+    wr_arena_block_t **link = arena->current != NULL ? &arena->current->next : &arena->first;
+    block->next = *link;
+    *link = block;
+    arena->current = block;
+    return block;
+}
+
+static wr_arena_block_t *find_block(wr_arena_t *arena, size_t length) {
+    wr_arena_block_t *block = arena->current;
+    while (block != NULL && block->capacity - block->used < length) {
+        block = block->next;
+        if (block != NULL) {
+            arena->current = block;
+        }
+    }
+    return block != NULL ? block : add_block(arena, length);
+}
+
+void *wr_arena_take(wr_arena_t *arena, size_t length) {
+    if (length > SIZE_MAX - ALIGNMENT) {
+        return NULL;
+    }
+    length = (length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    wr_arena_block_t *block = find_block(arena, length);
+    if (block == NULL) {
+        return NULL;
+    }
+    void *taken = block->bytes + block->used;
+    block->used += length;
+    return taken;
+}
+
+void *wr_arena_array(wr_arena_t *arena, size_t count, size_t size) {
+    if (size != 0 && count > SIZE_MAX / size) {
+        return NULL;
+    }
+    void *array = wr_arena_take(arena, count * size);
+    if (array != NULL) {
+        memset(array, 0, count * size);
+    }
+    return array;
+}
+
+void wr_arena_empty(wr_arena_t *arena) {
+    wr_arena_block_t **link = &arena->first;
+    while (*link != NULL) {
+        wr_arena_block_t *block = *link;
+        block->used = 0;
+        if (block->capacity > 16 * USUAL) {
+            *link = block->next;
+            wr_free(block);
+        } else {
+            link = &block->next;
+        }
+    }
+    arena->current = arena->first;
+}
+
+void wr_arena_free(wr_arena_t *arena) {
+    while (arena->first != NULL) {
+        wr_arena_block_t *next = arena->first->next;
+        wr_free(arena->first);
+        arena->first = next;
+    }
+    arena->current = NULL;
+}

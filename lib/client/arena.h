@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory that is taken piece by piece and given back all at once. Blocks stay
+ * for the next use, so an arena that is reused stops allocating.
+ */
+#ifndef WR_CLIENT_ARENA_H
+#define WR_CLIENT_ARENA_H
+
+#include <stddef.h>
+
+typedef struct wr_arena_block wr_arena_block_t;
+
+typedef struct {
+    wr_arena_block_t *first;
+    wr_arena_block_t *current; /* the blocks before it are full */
+} wr_arena_t;                  /* zeroed: empty */
+
+/* `length` bytes, aligned for any type; NULL when memory is out. They stay
+ * where they are until the arena is emptied. */
+void *wr_arena_take(wr_arena_t *arena, size_t length);
+
+/* `count` zeroed elements of `size` bytes. */
+void *wr_arena_array(wr_arena_t *arena, size_t count, size_t size);
+
+/* Gives everything back to the arena; blocks far larger than usual are
+ * freed. */
+void wr_arena_empty(wr_arena_t *arena);
+
+/* Gives everything back to the system. */
+void wr_arena_free(wr_arena_t *arena);
+
+#endif

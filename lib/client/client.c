@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A client's life, and the calls that concern all of its servers.
+ */
+#include "client/client.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/fork.h"
+#include "base/memory.h"
+#include "client/read.h"
+#include "net/transport_libmemcached.h"
+#include "topology/topology.h"
+
+/* memcached counts whole seconds and may end an item one early; a stub must
+ * outlive every call that could hold it. */
+static uint32_t stub_lifetime(const warmring_options_t *options) {
+    return (uint32_t)(options->max_deadline_ms + 999) / 1000 + 2;
+}
+
+static void configure(warmring_t *client, const wr_transport_t *transport, void *context) {
+    const warmring_options_t *options = &client->options;
+    client->transport_context = context;
+    client->net = (wr_net_config_t){
+        .transport = transport,
+        .context = context,
+        .connect_timeout_ms = (uint32_t)options->connect_timeout_ms,
+        .pool_max = (uint32_t)options->pool_max,
+        .idle_close_ms = (uint32_t)options->idle_close_ms,
+        .failure_limit = (uint32_t)options->failure_limit,
+        .retry_ms = (uint32_t)options->retry_ms,
+        .stub_lifetime_s = stub_lifetime(options),
+        .tcp_keepalive = options->tcp_keepalive != 0,
+    };
+}
+
+static warmring_status_t open_gate(warmring_t *client, const warmring_topology_t *topology) {
+    wr_view_t *view = wr_view_create(topology, client->options.scope, NULL, &client->net);
+    if (view == NULL) {
+        return wr_fail_memory();
+    }
+    if (!wr_gate_open(&client->gate, view)) {
+        wr_view_free(view);
+        return wr_fail(WARMRING_OUT_OF_MEMORY, "the system has no room for a mutex");
+    }
+    return WARMRING_OK;
+}
+
+warmring_status_t wr_client_create(warmring_t **client, const warmring_topology_t *topology,
+                                   const warmring_options_t *options,
+                                   const wr_transport_t *transport, void *context) {
+    warmring_t *made = wr_calloc(1, sizeof *made);
+    warmring_status_t status = WARMRING_OK;
+    *client = NULL;
+    if (made == NULL || context == NULL || wr_fork_watch() != 0) {
+        status = wr_fail_memory();
+        goto done;
+    }
+    made->options = *options;
+    configure(made, transport, context);
+    status = open_gate(made, topology);
+done:
+    if (status != WARMRING_OK) {
+        if (context != NULL) {
+            transport->free_context(context);
+        }
+        wr_free(made);
+        return status;
+    }
+    *client = made;
+    return WARMRING_OK;
+}
+
+static const wr_transport_t *const transport = &wr_transport_libmemcached;
+
+/* A copy of the caller's options, or the defaults, checked. */
+static warmring_status_t take_options(const warmring_options_t *options,
+                                      warmring_options_t *taken) {
+    if (options != NULL) {
+        *taken = *options;
+    } else {
+        wr_options_init(taken);
+    }
+    return wr_options_check(taken);
+}
+
+warmring_status_t warmring_open_topology(warmring_t **client, const warmring_topology_t *topology,
+                                         const warmring_options_t *options) {
+    if (client == NULL || topology == NULL) {
+        return wr_fail(WARMRING_BAD_ARGUMENT, "client or topology is NULL");
+    }
+    *client = NULL;
+    warmring_options_t taken;
+    warmring_status_t status = take_options(options, &taken);
+    if (status != WARMRING_OK) {
+        return status;
+    }
+    return wr_client_create(client, topology, &taken, transport, wr_libmemcached_context(NULL));
+}
+
+warmring_status_t wr_options_topology(const warmring_options_t *options, const char *servers,
+                                      warmring_topology_t **topology) {
+    warmring_ring_options_t ring = {.size = sizeof ring,
+                                    .dialect = options->dialect,
+                                    .points_per_weight = options->points_per_weight,
+                                    .max_points = options->max_points};
+    return wr_topology_parse(topology, servers, &ring);
+}
+
+warmring_status_t warmring_open(warmring_t **client, const char *servers,
+                                const warmring_options_t *options) {
+    if (client == NULL || servers == NULL) {
+        return wr_fail(WARMRING_BAD_ARGUMENT, "client or servers is NULL");
+    }
+    *client = NULL;
+    warmring_options_t taken;
+    warmring_topology_t *topology = NULL;
+    warmring_status_t status = take_options(options, &taken);
+    if (status == WARMRING_OK) {
+        status = wr_options_topology(&taken, servers, &topology);
+    }
+    if (status == WARMRING_OK) {
+        status =
+            wr_client_create(client, topology, &taken, transport, wr_libmemcached_context(NULL));
+    }
+    warmring_topology_release(topology);
+    return status;
+}
+
+void warmring_close(warmring_t *client) {
+    if (client == NULL) {
+        return;
+    }
+    wr_gate_free(&client->gate);
+    client->net.transport->free_context(client->transport_context);
+    wr_free(client);
+}
+
+warmring_status_t warmring_acquire(warmring_t *client, warmring_topology_t **topology) {
+    unsigned slot;
+    if (client == NULL || topology == NULL) {
+        return wr_fail(WARMRING_BAD_ARGUMENT, "client or topology is NULL");
+    }
+    wr_view_t *view = wr_gate_look(&client->gate, &slot);
+    *topology = warmring_topology_retain(view->topology);
+    wr_gate_leave(&client->gate, slot);
+    return WARMRING_OK;
+}
+
+static uint32_t authority_of(const wr_operation_t *operation, wr_place_t place) {
+    const wr_view_t *view = operation->view;
+    wr_route_t route = wr_route(view->topology, place, WR_KIND_MODIFY, view->rollout);
+    if (route.steps->step[0].action == WR_STEP_REFUSE) {
+        route = wr_route(view->topology, place, WR_KIND_READ, view->rollout);
+    }
+    return route.owner[route.steps->step[0].side];
+}
+
+warmring_status_t warmring_locate(warmring_t *client, const char *key, size_t key_length,
+                                  char *address, size_t capacity, const warmring_call_t *call) {
+    wr_operation_t operation;
+    warmring_status_t status = wr_operation_begin(&operation, client, call);
+    if (status != WARMRING_OK) {
+        return status;
+    }
+    status = wr_key_check(client, (warmring_bytes_t){key, key_length});
+    if (status == WARMRING_OK) {
+        char buffer[WARMRING_MAX_KEY];
+        warmring_bytes_t wire =
+            wr_key_prefixed(client, (warmring_bytes_t){key, key_length}, buffer);
+        uint32_t seat = authority_of(&operation, wr_key_place(&operation, wire));
+        snprintf(address, capacity, "%s", wr_server_address(operation.view->seat[seat].server));
+    }
+    wr_operation_end(&operation);
+    return status;
+}
+
+static warmring_status_t flush_once(const wr_operation_t *operation) {
+    warmring_status_t status = WARMRING_OK;
+    uint32_t count = operation->view->seats;
+    wr_request_t *requests = wr_calloc(count, sizeof *requests);
+    wr_request_t **queue = wr_calloc(count, sizeof *queue);
+    if (requests == NULL || queue == NULL) {
+        status = wr_fail_memory();
+        goto done;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        requests[i] = (wr_request_t){.server = operation->view->seat[i].server, .verb = WR_FLUSH};
+        queue[i] = &requests[i];
+    }
+    wr_run(queue, count, operation->deadline);
+    for (uint32_t i = 0; i < count && status == WARMRING_OK; i++) {
+        status = requests[i].status;
+    }
+done:
+    wr_free(queue);
+    wr_free(requests);
+    return status;
+}
+
+warmring_status_t warmring_flush(warmring_t *client, const warmring_call_t *call) {
+    wr_operation_t operation;
+    warmring_status_t status = wr_operation_begin(&operation, client, call);
+    if (status != WARMRING_OK) {
+        return status;
+    }
+    bool migrating = warmring_topology_ring(operation.view->topology, WARMRING_NEW_RING) != NULL;
+    status = flush_once(&operation);
+    if (migrating) {
+        warmring_status_t again = flush_once(&operation);
+        status = status != WARMRING_OK ? status : again;
+    }
+    wr_operation_end(&operation);
+    return status;
+}
+
+warmring_status_t warmring_tick(warmring_t *client, uint32_t budget_ms) {
+    unsigned slot;
+    if (client == NULL) {
+        return wr_fail(WARMRING_BAD_ARGUMENT, "client is NULL");
+    }
+    wr_deadline_t deadline = wr_deadline_in_ms(budget_ms);
+    wr_view_t *view = wr_gate_look(&client->gate, &slot);
+    for (uint32_t i = 0; i < view->seats && !wr_deadline_passed(deadline); i++) {
+        wr_server_tick(view->seat[i].server, deadline);
+    }
+    wr_gate_leave(&client->gate, slot);
+    return WARMRING_OK;
+}

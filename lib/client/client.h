@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a client is made of, and one operation on it.
+ */
+#ifndef WR_CLIENT_CLIENT_H
+#define WR_CLIENT_CLIENT_H
+
+#include <warmring/client.h>
+
+#include "client/counters.h"
+#include "client/gate.h"
+#include "client/options.h"
+#include "client/view.h"
+#include "net/server.h"
+#include "topology/route.h"
+
+struct warmring {
+    warmring_options_t options;
+    wr_net_config_t net;
+    void *transport_context; /* owned; freed with net.transport->free_context */
+    wr_gate_t gate;
+    wr_counters_t counters;
+};
+
+/*
+ * Makes a client that serves `topology`. Takes over `context` of `transport`,
+ * also when it fails.
+ */
+warmring_status_t wr_client_create(warmring_t **client, const warmring_topology_t *topology,
+                                   const warmring_options_t *options,
+                                   const wr_transport_t *transport, void *context);
+
+/* The topology that options and a list of servers describe. */
+warmring_status_t wr_options_topology(const warmring_options_t *options, const char *servers,
+                                      warmring_topology_t **topology);
+
+/* One call on a client, from its checked arguments to its end. */
+typedef struct {
+    warmring_t *client;
+    wr_view_t *view; /* stays in force for this operation */
+    unsigned slot;
+    wr_deadline_t deadline;
+    uint32_t mode;
+    warmring_bytes_t group; /* data NULL: the key chooses */
+} wr_operation_t;
+
+/*
+ * Checks `call`, sets the deadline and enters the view in force. OK, or
+ * BAD_ARGUMENT, BAD_KEY (the group), TIMEOUT; after OK wr_operation_end() is
+ * due.
+ */
+warmring_status_t wr_operation_begin(wr_operation_t *operation, warmring_t *client,
+                                     const warmring_call_t *call);
+void wr_operation_end(wr_operation_t *operation);
+
+/* OK or BAD_KEY: the caller's key, with the prefix in mind. */
+warmring_status_t wr_key_check(const warmring_t *client, warmring_bytes_t key);
+
+/* A checked key as it is sent: with the prefix before it, in `buffer` (room
+ * for WARMRING_MAX_KEY bytes), or, without a prefix, the key itself. */
+warmring_bytes_t wr_key_prefixed(const warmring_t *client, warmring_bytes_t key, char *buffer);
+
+/* What chooses the server: the group as it is, else the key as sent. */
+wr_place_t wr_key_place(const wr_operation_t *operation, warmring_bytes_t wire);
+
+/* From the caller's expiration to the one that is sent; BAD_ARGUMENT when
+ * negative. */
+warmring_status_t wr_expiration_make(int64_t expiration, uint32_t *made);
+
+#endif

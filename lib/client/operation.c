@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The beginning and the end of every operation: checks that cost no traffic,
+ * the deadline, the view.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/fail.h"
+#include "client/client.h"
+
+static warmring_status_t check_key(const char *what, warmring_bytes_t key, size_t prefix) {
+    if (key.data == NULL || key.length == 0) {
+        return wr_fail(WARMRING_BAD_KEY, "%s is empty", what);
+    }
+    if (key.length > WARMRING_MAX_KEY - prefix) {
+        return wr_fail(WARMRING_BAD_KEY, "%s of %zu bytes is longer than %zu: '%.40s...'", what,
+                       key.length, WARMRING_MAX_KEY - prefix, key.data);
+    }
+    for (size_t i = 0; i < key.length; i++) {
+        unsigned char byte = (unsigned char)key.data[i];
+        if (byte <= 0x20 || byte == 0x7f) {
+            return wr_fail(WARMRING_BAD_KEY, "%s '%.*s' has byte 0x%02x at offset %zu", what,
+                           (int)key.length, key.data, byte, i);
+        }
+    }
+    return WARMRING_OK;
+}
+
+static const warmring_call_t no_call = WARMRING_CALL_INIT;
+
+static warmring_status_t check_call(const warmring_t *client, const warmring_call_t *call) {
+    if (call->size != sizeof *call) {
+        return wr_fail(WARMRING_BAD_ARGUMENT,
+                       "warmring_call_t has size %zu: start from WARMRING_CALL_INIT", call->size);
+    }
+    if (call->deadline_ms > client->options.max_deadline_ms) {
+        return wr_fail(WARMRING_BAD_ARGUMENT,
+                       "deadline_ms %" PRIu32 " is above the option max_deadline_ms, %" PRIu64,
+                       call->deadline_ms, client->options.max_deadline_ms);
+    }
+    if ((call->mode & ~(WARMRING_NOREPLY | WARMRING_NO_FILL | WARMRING_FOR_CAS)) != 0) {
+        return wr_fail(WARMRING_BAD_ARGUMENT, "mode 0x%" PRIx32 " has unknown bits", call->mode);
+    }
+    return call->group.data == NULL ? WARMRING_OK : check_key("group", call->group, 0);
+}
+
+warmring_status_t wr_operation_begin(wr_operation_t *operation, warmring_t *client,
+                                     const warmring_call_t *call) {
+    if (client == NULL) {
+        return wr_fail(WARMRING_BAD_ARGUMENT, "client is NULL");
+    }
+    call = call != NULL ? call : &no_call;
+    warmring_status_t status = check_call(client, call);
+    if (status != WARMRING_OK) {
+        return status;
+    }
+    uint32_t deadline_ms =
+        call->deadline_ms != 0 ? call->deadline_ms : (uint32_t)client->options.deadline_ms;
+    operation->client = client;
+    operation->deadline = wr_deadline_in_ms(deadline_ms);
+    operation->mode = call->mode;
+    operation->group = call->group;
+    operation->view = wr_gate_enter(&client->gate, operation->deadline, &operation->slot);
+    if (operation->view == NULL) {
+        return wr_fail(WARMRING_TIMEOUT,
+                       "the topology was being changed for longer than %" PRIu32 " ms",
+                       deadline_ms);
+    }
+    return WARMRING_OK;
+}
+
+void wr_operation_end(wr_operation_t *operation) {
+    wr_gate_leave(&operation->client->gate, operation->slot);
+}
+
+warmring_bytes_t wr_key_prefixed(const warmring_t *client, warmring_bytes_t key, char *buffer) {
+    size_t prefix = client->options.prefix_length;
+    if (prefix == 0) {
+        return key;
+    }
+    memcpy(buffer, client->options.prefix, prefix);
+    memcpy(buffer + prefix, key.data, key.length);
+    return (warmring_bytes_t){buffer, prefix + key.length};
+}
+
+warmring_status_t wr_key_check(const warmring_t *client, warmring_bytes_t key) {
+    return check_key("key", key, client->options.prefix_length);
+}
+
+wr_place_t wr_key_place(const wr_operation_t *operation, warmring_bytes_t wire) {
+    if (operation->group.data != NULL) {
+        return (wr_place_t){operation->group.data, operation->group.length, 0};
+    }
+    return (wr_place_t){wire.data, wire.length, operation->client->options.prefix_length};
+}
+
+/*
+ * memcached takes up to 30 days as a time from now, more as a Unix time, and
+ * times in 31 bits. A number that is a Unix time already stays what it is.
+ */
+warmring_status_t wr_expiration_make(int64_t expiration, uint32_t *made) {
+    static const int64_t longest_relative = 30 * 24 * 3600;
+    static const int64_t first_absolute = 1000000000;
+    if (expiration < 0) {
+        return wr_fail(WARMRING_BAD_ARGUMENT,
+                       "expiration %" PRId64 ": it is 0 (never) or a positive number of seconds",
+                       expiration);
+    }
+    if (expiration > longest_relative && expiration < first_absolute) {
+        expiration += (int64_t)time(NULL);
+    }
+    *made = (uint32_t)(expiration < INT32_MAX ? expiration : INT32_MAX);
+    return WARMRING_OK;
+}

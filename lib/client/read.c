@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading, and the fill: how a value gets from a key's old owner (O) to its
+ * new one (N) without ever bringing back what was overwritten or deleted.
+ *
+ * A read of a moved key asks N first. On a miss it takes a lease there: a
+ * stub, an empty item with reserved flags and a short life, whose CAS value
+ * is the token. Only then it reads O, and stores what it found on N bound to
+ * the token. Every write touches O first and then N, and whatever it does to
+ * N (store or delete) ends the stub. So if the value read from O was old when
+ * it was read or became old since, the write that made it old comes to N
+ * after the stub was there, and the bound store fails. The order stub, then
+ * O, is what this rests on.
+ *
+ * A stub is a miss for everybody. Who finds another's reads O and copies
+ * nothing. The token goes only over a connection that was open before it was
+ * taken, so a restart of N, which forgets stubs and starts the CAS values
+ * anew, cannot make a stale token good; without such a connection, and after
+ * any fault, the fill is dropped and the stub left to die.
+ *
+ * Many keys take the same way side by side. Each round gathers what the keys
+ * of one state ask next and runs it as one batch:
+ *
+ *   FIRST     the first step of the route: N, or the only owner
+ *   GHOST     remove an item that an earlier ring left on N
+ *   LEASE     put the stub on N
+ *   FALLBACK  ask O
+ *   SETTLE    fill N, or end the lease when there is nothing to fill
+ *   DONE
+ */
+#include "client/read.h"
+
+#include "base/fail.h"
+
+enum { FIRST, GHOST, LEASE, FALLBACK, SETTLE, DONE };
+
+typedef struct {
+    const wr_operation_t *operation;
+    wr_read_t *reads;
+    size_t count;
+    wr_request_t **queue;
+    wr_watch_t *watch;
+} batch_t;
+
+static void count_event(const batch_t *batch, wr_counter_t counter) {
+    wr_count(&batch->operation->client->counters, batch->operation->view->phase, counter);
+}
+
+static wr_server_t *server_of(const batch_t *batch, const wr_read_t *read, warmring_side_t side) {
+    return batch->operation->view->seat[read->route.owner[side]].server;
+}
+
+static bool may_fall_back(const wr_read_t *read) {
+    return read->route.steps->step[1].action == WR_STEP_FILL;
+}
+
+static bool is_filtered(const wr_read_t *read) {
+    return read->route.steps->step[0].action == WR_STEP_FILTER;
+}
+
+static void make_miss(wr_read_t *read) {
+    read->answer.status = WARMRING_NOT_FOUND;
+    read->answer.value_out = NULL;
+    read->answer.value_length = 0;
+}
+
+/* ---- questions: what a key in this state asks -------------------------- */
+
+static wr_request_t *ask_get(const batch_t *batch, wr_read_t *read, warmring_side_t side) {
+    read->answered_by = (uint8_t)side;
+    read->answer = (wr_request_t){
+        .server = server_of(batch, read, side),
+        .verb = WR_GET,
+        .key = read->key,
+        .sink = read->sink,
+        .wants_ttl = read->state == FALLBACK && read->leased,
+    };
+    return &read->answer;
+}
+
+static wr_request_t *ask_first(const batch_t *batch, wr_read_t *read) {
+    return ask_get(batch, read, (warmring_side_t)read->route.steps->step[0].side);
+}
+
+static wr_request_t *ask_fallback(const batch_t *batch, wr_read_t *read) {
+    read->asked_at = wr_now();
+    return ask_get(batch, read, WARMRING_OLD_RING);
+}
+
+static wr_request_t *ask_new(const batch_t *batch, wr_read_t *read, wr_verb_t verb) {
+    read->side = (wr_request_t){
+        .server = server_of(batch, read, WARMRING_NEW_RING),
+        .verb = verb,
+        .key = read->key,
+    };
+    return &read->side;
+}
+
+static wr_request_t *ask_ghost(const batch_t *batch, wr_read_t *read) {
+    uint64_t cas = read->answer.cas_out;
+    wr_request_t *request = ask_new(batch, read, WR_UNLEASE);
+    request->cas = cas;
+    return request;
+}
+
+static wr_request_t *ask_lease(const batch_t *batch, wr_read_t *read) {
+    return ask_new(batch, read, WR_LEASE);
+}
+
+/*
+ * The expiration of the copy: what is left of the original's, never more
+ * than it, and at most the cap where the transport cannot tell. 0 seconds
+ * would mean for ever: then there is nothing to copy.
+ */
+static bool fill_expiration(const batch_t *batch, const wr_read_t *read, uint32_t *expiration) {
+    static const int64_t longest = 30 * 24 * 3600;
+    int64_t ttl = read->answer.ttl;
+    if (ttl == WR_TTL_NEVER) {
+        *expiration = 0;
+        return true;
+    }
+    int64_t left = (int64_t)batch->operation->client->options.fill_ttl_s;
+    if (ttl != WR_TTL_UNKNOWN) {
+        int64_t elapsed = (wr_now() - read->asked_at) / 1000000000;
+        left = ttl - 1 - elapsed;
+    }
+    *expiration = (uint32_t)(left < longest ? left : longest);
+    return left > 0;
+}
+
+static wr_request_t *ask_settle(const batch_t *batch, wr_read_t *read) {
+    uint64_t token = read->side.cas_out;
+    uint32_t expiration = 0;
+    bool fill = read->answer.status == WARMRING_OK && fill_expiration(batch, read, &expiration);
+    wr_request_t *request = ask_new(batch, read, fill ? WR_CAS : WR_UNLEASE);
+    request->cas = token;
+    request->opened_before = read->leased_over;
+    if (fill) {
+        request->value = (warmring_bytes_t){read->answer.value_out, read->answer.value_length};
+        request->flags = read->answer.flags_out;
+        request->expiration = expiration;
+    }
+    return request;
+}
+
+/* ---- answers: where a key goes from here -------------------------------- */
+
+static uint8_t after_miss_of_new(const batch_t *batch, wr_read_t *read) {
+    make_miss(read);
+    if (!may_fall_back(read)) {
+        return DONE;
+    }
+    bool fill = (batch->operation->mode & WARMRING_NO_FILL) == 0;
+    return fill ? LEASE : FALLBACK;
+}
+
+static uint8_t after_first(const batch_t *batch, wr_read_t *read) {
+    wr_request_t *answer = &read->answer;
+    if (answer->status == WARMRING_OK && wr_is_stub(answer)) {
+        make_miss(read);
+        return may_fall_back(read) ? FALLBACK : DONE;
+    }
+    if (!is_filtered(read)) {
+        return DONE;
+    }
+    if (answer->status == WARMRING_OK || answer->status == WARMRING_BUFFER_TOO_SMALL) {
+        wr_seat_t *seat = &batch->operation->view->seat[read->route.owner[WARMRING_NEW_RING]];
+        return wr_seat_is_ghost(seat, answer->cas_out, batch->operation->deadline) ? GHOST : DONE;
+    }
+    if (answer->status == WARMRING_NOT_FOUND) {
+        return after_miss_of_new(batch, read);
+    }
+    read->fault = answer->status;
+    return may_fall_back(read) ? FALLBACK : DONE;
+}
+
+static uint8_t after_ghost(const batch_t *batch, wr_read_t *read) {
+    count_event(batch, WR_COUNT_ghosts);
+    return after_miss_of_new(batch, read);
+}
+
+static uint8_t after_lease(const batch_t *batch, wr_read_t *read) {
+    read->leased = read->side.status == WARMRING_OK;
+    read->leased_over = read->side.opened_at;
+    if (!read->leased) {
+        count_event(batch, WR_COUNT_fills_refused);
+    }
+    return FALLBACK;
+}
+
+static uint8_t after_fallback(const batch_t *batch, wr_read_t *read) {
+    count_event(batch, WR_COUNT_fallbacks);
+    if (read->answer.status == WARMRING_OK && wr_is_stub(&read->answer)) {
+        make_miss(read);
+    }
+    if (read->answer.status == WARMRING_NOT_FOUND && read->fault != WARMRING_OK) {
+        read->answer.status = read->fault; /* N may have it: no miss */
+    }
+    return read->leased ? SETTLE : DONE;
+}
+
+static uint8_t after_settle(const batch_t *batch, wr_read_t *read) {
+    if (read->side.verb == WR_CAS) {
+        bool filled = read->side.status == WARMRING_OK;
+        count_event(batch, filled ? WR_COUNT_fills : WR_COUNT_fills_refused);
+    }
+    return DONE;
+}
+
+/* ---- rounds ------------------------------------------------------------- */
+
+static const struct {
+    wr_request_t *(*ask)(const batch_t *batch, wr_read_t *read);
+    uint8_t (*answered)(const batch_t *batch, wr_read_t *read);
+} rounds[] = {
+    [FIRST] = {ask_first, after_first},    [GHOST] = {ask_ghost, after_ghost},
+    [LEASE] = {ask_lease, after_lease},    [FALLBACK] = {ask_fallback, after_fallback},
+    [SETTLE] = {ask_settle, after_settle},
+};
+
+/* The seat and status of what a key just asked. */
+static void report(const batch_t *batch, const wr_read_t *read, uint8_t state) {
+    bool of_side = state == GHOST || state == LEASE || state == SETTLE;
+    uint8_t side = of_side ? WARMRING_NEW_RING : read->answered_by;
+    wr_watch_tell(batch->watch, read->route.owner[side],
+                  of_side ? read->side.status : read->answer.status);
+}
+
+static void run_round(const batch_t *batch, uint8_t state) {
+    size_t asked = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        if (batch->reads[i].state == state) {
+            batch->queue[asked++] = rounds[state].ask(batch, &batch->reads[i]);
+        }
+    }
+    if (asked == 0) {
+        return;
+    }
+    wr_run(batch->queue, asked, batch->operation->deadline);
+    for (size_t i = 0; i < batch->count; i++) {
+        wr_read_t *read = &batch->reads[i];
+        if (read->state == state) {
+            report(batch, read, state);
+            read->state = rounds[state].answered(batch, read);
+        }
+    }
+}
+
+static void choose_way(const batch_t *batch, wr_read_t *read) {
+    const wr_operation_t *operation = batch->operation;
+    bool for_cas = (operation->mode & WARMRING_FOR_CAS) != 0;
+    read->route = wr_route(operation->view->topology, wr_key_place(operation, read->key),
+                           for_cas ? WR_KIND_MODIFY : WR_KIND_READ, operation->view->rollout);
+    if (read->route.steps->step[0].action == WR_STEP_REFUSE) {
+        read->answer.status =
+            wr_fail(WARMRING_TRY_AGAIN, "the key is being handed over in phase %s",
+                    warmring_phase_name(operation->view->phase));
+        read->state = DONE;
+    }
+}
+
+static void count_result(const batch_t *batch, const wr_read_t *read) {
+    count_event(batch, WR_COUNT_reads);
+    switch (read->answer.status) {
+    case WARMRING_OK:
+    case WARMRING_BUFFER_TOO_SMALL:
+        count_event(batch,
+                    read->answered_by == WARMRING_NEW_RING ? WR_COUNT_hits_new : WR_COUNT_hits_old);
+        break;
+    case WARMRING_NOT_FOUND:
+        count_event(batch, WR_COUNT_misses);
+        break;
+    case WARMRING_TRY_AGAIN:
+        count_event(batch, WR_COUNT_try_again);
+        break;
+    default:
+        count_event(batch, WR_COUNT_read_errors);
+    }
+}
+
+void wr_read(const wr_operation_t *operation, wr_read_t *reads, size_t count, wr_request_t **queue,
+             wr_watch_t *watch) {
+    batch_t batch = {operation, reads, count, queue, watch};
+    for (size_t i = 0; i < count; i++) {
+        choose_way(&batch, &reads[i]);
+    }
+    for (uint8_t state = FIRST; state < DONE; state++) {
+        run_round(&batch, state);
+    }
+    for (size_t i = 0; i < count; i++) {
+        count_result(&batch, &reads[i]);
+    }
+}
+
+warmring_token_t wr_read_token(const wr_operation_t *operation, const wr_read_t *read) {
+    return (warmring_token_t){{read->answer.cas_out, wr_server_id(read->answer.server),
+                               warmring_topology_epoch(operation->view->topology)}};
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading keys, one or many, through every phase.
+ */
+#ifndef WR_CLIENT_READ_H
+#define WR_CLIENT_READ_H
+
+#include "client/client.h"
+#include "client/watch.h"
+
+/* One key to read. The caller sets `key` and `sink` and zeroes the rest. */
+typedef struct {
+    warmring_bytes_t key; /* as sent */
+    wr_sink_t *sink;
+
+    wr_route_t route;
+    wr_request_t answer; /* the last read; in the end, the result */
+    wr_request_t side;   /* lease, fill and removal of a ghost, at N */
+    uint8_t answered_by; /* warmring_side_t of `answer` */
+    uint8_t state;
+    bool leased;
+    warmring_status_t fault; /* of N, when O was asked because of it */
+    wr_time_t leased_over;   /* when the connection of the lease was opened */
+    wr_time_t asked_at;      /* when O was asked, for what is left of a TTL */
+} wr_read_t;
+
+/*
+ * Reads all of them; afterwards answer.status says what became of each:
+ * OK (value in the sink), NOT_FOUND, TRY_AGAIN or a fault. `queue` has room
+ * for `count` pointers.
+ */
+void wr_read(const wr_operation_t *operation, wr_read_t *reads, size_t count, wr_request_t **queue,
+             wr_watch_t *watch);
+
+/* What goes with a read that ended: the token of its item. */
+warmring_token_t wr_read_token(const wr_operation_t *operation, const wr_read_t *read);
+
+#endif

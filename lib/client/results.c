@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keeping results, and looking at them.
+ */
+#include "client/results.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/memory.h"
+
+static char *reserve_in_arena(wr_sink_t *sink, size_t length) {
+    warmring_results_t *results =
+        (warmring_results_t *)((char *)sink - offsetof(warmring_results_t, sink));
+    char *room = length < SIZE_MAX ? wr_arena_take(&results->arena, length + 1) : NULL;
+    if (room == NULL) {
+        wr_fail_memory();
+        return NULL;
+    }
+    room[length] = '\0';
+    return room;
+}
+
+static void note_server(wr_watch_t *watch, uint32_t seat, warmring_status_t status) {
+    warmring_results_t *results =
+        (warmring_results_t *)((char *)watch - offsetof(warmring_results_t, watch));
+    wr_server_result_t *server = &results->servers[seat];
+    server->asked = true;
+    if (server->status == WARMRING_OK && !wr_is_answer(status)) {
+        server->status = status;
+    }
+}
+
+warmring_results_t *warmring_results_create(void) {
+    warmring_results_t *results = wr_calloc(1, sizeof *results);
+    if (results != NULL) {
+        results->sink = (wr_sink_t){reserve_in_arena, WARMRING_OUT_OF_MEMORY};
+        results->watch = (wr_watch_t){note_server};
+    }
+    return results;
+}
+
+void warmring_results_free(warmring_results_t *results) {
+    if (results != NULL) {
+        wr_arena_free(&results->arena);
+        wr_free(results);
+    }
+}
+
+static void forget(warmring_results_t *results) {
+    wr_arena_empty(&results->arena);
+    results->items = NULL;
+    results->count = 0;
+    results->servers = NULL;
+    results->server_count = 0;
+}
+
+bool wr_results_start(warmring_results_t *results, size_t count, const wr_view_t *view) {
+    forget(results);
+    results->items = wr_arena_array(&results->arena, count, sizeof *results->items);
+    results->servers = wr_arena_array(&results->arena, view->seats, sizeof *results->servers);
+    if (results->items == NULL || results->servers == NULL) {
+        forget(results);
+        return false;
+    }
+    results->count = count;
+    return true;
+}
+
+void wr_results_seal(warmring_results_t *results, const wr_view_t *view) {
+    size_t kept = 0;
+    for (uint32_t seat = 0; seat < view->seats; seat++) {
+        if (results->servers[seat].asked) {
+            const char *address = wr_server_address(view->seat[seat].server);
+            char *copy = wr_arena_take(&results->arena, strlen(address) + 1);
+            if (copy != NULL) {
+                memcpy(copy, address, strlen(address) + 1);
+            }
+            results->servers[seat].address = copy != NULL ? copy : "";
+            results->servers[kept++] = results->servers[seat];
+        }
+    }
+    results->server_count = kept;
+}
+
+warmring_status_t wr_results_status(const warmring_results_t *results) {
+    for (size_t i = 0; i < results->count; i++) {
+        if (!wr_is_answer(results->items[i].status)) {
+            return results->items[i].status;
+        }
+    }
+    return WARMRING_OK;
+}
+
+const warmring_item_t *warmring_results_at(const warmring_results_t *results, size_t index) {
+    return index < results->count ? &results->items[index] : NULL;
+}
+
+size_t warmring_results_count(const warmring_results_t *results) {
+    return results->count;
+}
+
+bool warmring_results_next_hit(const warmring_results_t *results, size_t *index) {
+    for (size_t i = *index + 1; i < results->count; i++) {
+        if (results->items[i].value.data != NULL && results->items[i].status == WARMRING_OK) {
+            *index = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+warmring_status_t warmring_results_server(const warmring_results_t *results, size_t index,
+                                          const char **name) {
+    bool known = index < results->server_count;
+    if (name != NULL) {
+        *name = known ? results->servers[index].address : NULL;
+    }
+    return known ? results->servers[index].status : WARMRING_NOT_FOUND;
+}

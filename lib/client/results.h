@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The results of a multi call: items in input order, and one status per
+ * server, all in one arena.
+ */
+#ifndef WR_CLIENT_RESULTS_H
+#define WR_CLIENT_RESULTS_H
+
+#include "client/arena.h"
+#include "client/client.h"
+#include "client/watch.h"
+
+typedef struct {
+    const char *address;
+    warmring_status_t status;
+    bool asked;
+} wr_server_result_t;
+
+struct warmring_results {
+    wr_arena_t arena;
+    warmring_item_t *items;
+    size_t count;
+    wr_server_result_t *servers; /* by seat until sealed, then only those asked */
+    size_t server_count;
+    wr_sink_t sink;   /* values into the arena */
+    wr_watch_t watch; /* notes the status of each server */
+};
+
+/* Empties the results and makes room for `count` items of `view`. False when
+ * memory is out; they are empty then. */
+bool wr_results_start(warmring_results_t *results, size_t count, const wr_view_t *view);
+
+/* Copies addresses and keeps the servers that were asked; the view may go
+ * then. */
+void wr_results_seal(warmring_results_t *results, const wr_view_t *view);
+
+/* OK, or the first fault among the items. */
+warmring_status_t wr_results_status(const warmring_results_t *results);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The public calls on one key: arguments in, one read or write, answer out.
+ */
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/memory.h"
+#include "client/read.h"
+#include "client/sink.h"
+#include "client/write.h"
+
+/* ---- items ------------------------------------------------------------------ */
+
+void warmring_item_clear(warmring_item_t *item) {
+    if (item != NULL) {
+        wr_free(item->owned);
+        item->owned = NULL;
+        item->value = (warmring_bytes_t){NULL, 0};
+    }
+}
+
+static warmring_status_t start_item(warmring_item_t *item, const char *key, size_t key_length) {
+    if (item == NULL || item->size != sizeof *item) {
+        return wr_fail(WARMRING_BAD_ARGUMENT, "item is NULL or not from WARMRING_ITEM_INIT");
+    }
+    warmring_item_clear(item);
+    item->status = WARMRING_NOT_FOUND;
+    item->flags = 0;
+    item->key = (warmring_bytes_t){key, key_length};
+    item->token = (warmring_token_t){{0, 0, 0}};
+    return WARMRING_OK;
+}
+
+/* ---- reads ------------------------------------------------------------------ */
+
+static void fill_item(warmring_item_t *item, const wr_request_t *answer, warmring_token_t token) {
+    if (answer->status == WARMRING_OK) {
+        item->value = (warmring_bytes_t){answer->value_out, answer->value_length};
+        item->flags = answer->flags_out;
+        item->token = token;
+        return;
+    }
+    wr_free(item->owned);
+    item->owned = NULL;
+    if (answer->status == WARMRING_BUFFER_TOO_SMALL) {
+        item->value.length = answer->value_length;
+    }
+}
+
+static warmring_status_t get_in_view(const wr_operation_t *operation, wr_sink_t *sink,
+                                     warmring_item_t *item) {
+    char buffer[WARMRING_MAX_KEY];
+    wr_request_t *queue[1];
+    wr_read_t read = {.key = wr_key_prefixed(operation->client, item->key, buffer), .sink = sink};
+    wr_read(operation, &read, 1, queue, NULL);
+    fill_item(item, &read.answer, wr_read_token(operation, &read));
+    return read.answer.status;
+}
+
+static warmring_status_t get(warmring_t *client, wr_sink_t *sink, warmring_item_t *item,
+                             const warmring_call_t *call) {
+    wr_operation_t operation;
+    item->status = wr_operation_begin(&operation, client, call);
+    if (item->status != WARMRING_OK) {
+        return item->status;
+    }
+    item->status = wr_key_check(client, item->key);
+    if (item->status == WARMRING_OK) {
+        item->status = get_in_view(&operation, sink, item);
+    }
+    wr_operation_end(&operation);
+    return item->status;
+}
+
+warmring_status_t warmring_get(warmring_t *client, const char *key, size_t key_length,
+                               warmring_item_t *item, const warmring_call_t *call) {
+    warmring_status_t status = start_item(item, key, key_length);
+    if (status != WARMRING_OK) {
+        return status;
+    }
+    wr_item_sink_t sink = wr_item_sink(item);
+    return get(client, &sink.sink, item, call);
+}
+
+warmring_status_t warmring_get_into(warmring_t *client, const char *key, size_t key_length,
+                                    void *buffer, size_t capacity, warmring_item_t *item,
+                                    const warmring_call_t *call) {
+    warmring_status_t status = start_item(item, key, key_length);
+    if (status != WARMRING_OK) {
+        return status;
+    }
+    if (buffer == NULL && capacity > 0) {
+        return wr_fail(WARMRING_BAD_ARGUMENT, "buffer is NULL with a capacity of %zu", capacity);
+    }
+    wr_buffer_sink_t sink = wr_buffer_sink(buffer, capacity);
+    return get(client, &sink.sink, item, call);
+}
+
+/* ---- writes ----------------------------------------------------------------- */
+
+/* Runs `write`, whose command has the caller's key. */
+static warmring_status_t run_write(warmring_t *client, wr_write_t *write,
+                                   const warmring_call_t *call) {
+    wr_operation_t operation;
+    warmring_status_t status = wr_operation_begin(&operation, client, call);
+    if (status != WARMRING_OK) {
+        return status;
+    }
+    status = wr_key_check(client, write->command.key);
+    if (status == WARMRING_OK) {
+        char buffer[WARMRING_MAX_KEY];
+        wr_request_t *queue[1];
+        write->command.key = wr_key_prefixed(client, write->command.key, buffer);
+        wr_write(&operation, write, 1, queue, NULL);
+        status = write->status;
+    }
+    wr_operation_end(&operation);
+    return status;
+}
+
+/* Checks what a command carries, and runs it. */
+static warmring_status_t store(warmring_t *client, wr_write_t *write, int64_t expiration,
+                               const warmring_call_t *call) {
+    wr_request_t *command = &write->command;
+    warmring_status_t status = wr_value_check(command->value, command->flags);
+    if (status == WARMRING_OK) {
+        status = wr_expiration_make(expiration, &command->expiration);
+    }
+    return status == WARMRING_OK ? run_write(client, write, call) : status;
+}
+
+static wr_write_t make_store(wr_kind_t kind, wr_verb_t verb, warmring_bytes_t key,
+                             warmring_bytes_t value, uint32_t flags) {
+    return (wr_write_t){.kind = kind,
+                        .command = {.verb = verb, .key = key, .value = value, .flags = flags}};
+}
+
+warmring_status_t warmring_set(warmring_t *client, const char *key, size_t key_length,
+                               const void *value, size_t value_length, int64_t expiration,
+                               uint32_t flags, const warmring_call_t *call) {
+    wr_write_t write = make_store(WR_KIND_STORE, WR_SET, (warmring_bytes_t){key, key_length},
+                                  (warmring_bytes_t){value, value_length}, flags);
+    return store(client, &write, expiration, call);
+}
+
+warmring_status_t warmring_add(warmring_t *client, const char *key, size_t key_length,
+                               const void *value, size_t value_length, int64_t expiration,
+                               uint32_t flags, const warmring_call_t *call) {
+    wr_write_t write = make_store(WR_KIND_MODIFY, WR_ADD, (warmring_bytes_t){key, key_length},
+                                  (warmring_bytes_t){value, value_length}, flags);
+    return store(client, &write, expiration, call);
+}
+
+warmring_status_t warmring_replace(warmring_t *client, const char *key, size_t key_length,
+                                   const void *value, size_t value_length, int64_t expiration,
+                                   uint32_t flags, const warmring_call_t *call) {
+    wr_write_t write = make_store(WR_KIND_MODIFY, WR_REPLACE, (warmring_bytes_t){key, key_length},
+                                  (warmring_bytes_t){value, value_length}, flags);
+    return store(client, &write, expiration, call);
+}
+
+warmring_status_t warmring_append(warmring_t *client, const char *key, size_t key_length,
+                                  const void *value, size_t value_length,
+                                  const warmring_call_t *call) {
+    wr_write_t write = make_store(WR_KIND_MODIFY, WR_APPEND, (warmring_bytes_t){key, key_length},
+                                  (warmring_bytes_t){value, value_length}, 0);
+    return store(client, &write, 0, call);
+}
+
+warmring_status_t warmring_prepend(warmring_t *client, const char *key, size_t key_length,
+                                   const void *value, size_t value_length,
+                                   const warmring_call_t *call) {
+    wr_write_t write = make_store(WR_KIND_MODIFY, WR_PREPEND, (warmring_bytes_t){key, key_length},
+                                  (warmring_bytes_t){value, value_length}, 0);
+    return store(client, &write, 0, call);
+}
+
+warmring_status_t warmring_delete(warmring_t *client, const char *key, size_t key_length,
+                                  const warmring_call_t *call) {
+    wr_write_t write = {.kind = WR_KIND_ERASE,
+                        .command = {.verb = WR_DELETE, .key = {key, key_length}}};
+    return run_write(client, &write, call);
+}
+
+/* ---- what depends on the present value -------------------------------------- */
+
+warmring_status_t warmring_cas(warmring_t *client, const char *key, size_t key_length,
+                               const void *value, size_t value_length, int64_t expiration,
+                               uint32_t flags, const warmring_token_t *token,
+                               const warmring_call_t *call) {
+    if (token == NULL || token->word[0] == 0) {
+        return wr_fail(WARMRING_BAD_ARGUMENT, "the token is zero: take one from an item");
+    }
+    wr_write_t write = {.kind = WR_KIND_MODIFY,
+                        .token = token,
+                        .command = {.verb = WR_CAS,
+                                    .key = {key, key_length},
+                                    .value = {value, value_length},
+                                    .flags = flags,
+                                    .cas = token->word[0]}};
+    return store(client, &write, expiration, call);
+}
+
+warmring_status_t warmring_touch(warmring_t *client, const char *key, size_t key_length,
+                                 int64_t expiration, const warmring_call_t *call) {
+    wr_write_t write = {.kind = WR_KIND_MODIFY,
+                        .command = {.verb = WR_TOUCH, .key = {key, key_length}}};
+    return store(client, &write, expiration, call);
+}
+
+warmring_status_t warmring_get_and_touch(warmring_t *client, const char *key, size_t key_length,
+                                         int64_t expiration, warmring_item_t *item,
+                                         const warmring_call_t *call) {
+    warmring_status_t status = start_item(item, key, key_length);
+    if (status != WARMRING_OK) {
+        return status;
+    }
+    wr_item_sink_t sink = wr_item_sink(item);
+    wr_write_t write = {
+        .kind = WR_KIND_MODIFY,
+        .command = {.verb = WR_GET_AND_TOUCH, .key = {key, key_length}, .sink = &sink.sink}};
+    item->status = store(client, &write, expiration, call);
+    if (item->status == WARMRING_OK && wr_is_stub(write.result)) {
+        item->status = WARMRING_NOT_FOUND;
+    }
+    if (item->status == WARMRING_OK) {
+        fill_item(item, write.result, (warmring_token_t){{0, 0, 0}});
+    } else {
+        warmring_item_clear(item);
+    }
+    return item->status;
+}
+
+static warmring_status_t count(warmring_t *client, wr_request_t command, int64_t expiration,
+                               uint64_t *result, const warmring_call_t *call) {
+    wr_write_t write = {.kind = WR_KIND_MODIFY, .command = command};
+    warmring_status_t status = store(client, &write, expiration, call);
+    if (status == WARMRING_OK && result != NULL) {
+        *result = write.result->number;
+    }
+    return status;
+}
+
+warmring_status_t warmring_increment(warmring_t *client, const char *key, size_t key_length,
+                                     uint64_t delta, const uint64_t *initial, int64_t expiration,
+                                     uint64_t *result, const warmring_call_t *call) {
+    return count(
+        client,
+        (wr_request_t){
+            .verb = WR_INCREMENT, .key = {key, key_length}, .delta = delta, .initial = initial},
+        expiration, result, call);
+}
+
+warmring_status_t warmring_decrement(warmring_t *client, const char *key, size_t key_length,
+                                     uint64_t delta, const uint64_t *initial, int64_t expiration,
+                                     uint64_t *result, const warmring_call_t *call) {
+    return count(
+        client,
+        (wr_request_t){
+            .verb = WR_DECREMENT, .key = {key, key_length}, .delta = delta, .initial = initial},
+        expiration, result, call);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sinks of single reads.
+ */
+#include "client/sink.h"
+
+#include "base/fail.h"
+#include "base/memory.h"
+
+static char *reserve_in_item(wr_sink_t *sink, size_t length) {
+    warmring_item_t *item = ((wr_item_sink_t *)sink)->item;
+    char *room = length < SIZE_MAX ? wr_realloc(item->owned, length + 1) : NULL;
+    if (room == NULL) {
+        wr_fail_memory();
+        return NULL;
+    }
+    item->owned = room;
+    room[length] = '\0';
+    return room;
+}
+
+wr_item_sink_t wr_item_sink(warmring_item_t *item) {
+    return (wr_item_sink_t){{reserve_in_item, WARMRING_OUT_OF_MEMORY}, item};
+}
+
+static char *reserve_in_buffer(wr_sink_t *sink, size_t length) {
+    wr_buffer_sink_t *to = (wr_buffer_sink_t *)sink;
+    static char nowhere[1]; /* for an empty value and no buffer */
+    if (length > to->capacity) {
+        wr_fail(WARMRING_BUFFER_TOO_SMALL, "the value has %zu bytes, the buffer %zu", length,
+                to->capacity);
+        return NULL;
+    }
+    if (to->capacity == 0) {
+        return nowhere;
+    }
+    if (length < to->capacity) {
+        to->buffer[length] = '\0';
+    }
+    return to->buffer;
+}
+
+wr_buffer_sink_t wr_buffer_sink(void *buffer, size_t capacity) {
+    return (wr_buffer_sink_t){{reserve_in_buffer, WARMRING_BUFFER_TOO_SMALL}, buffer, capacity};
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where values go: an item's own memory, a buffer of the caller, or the arena
+ * of a multi call (results.h). Each puts a NUL behind the value.
+ */
+#ifndef WR_CLIENT_SINK_H
+#define WR_CLIENT_SINK_H
+
+#include <warmring/client.h>
+
+#include "net/request.h"
+
+typedef struct {
+    wr_sink_t sink;
+    warmring_item_t *item;
+} wr_item_sink_t;
+
+typedef struct {
+    wr_sink_t sink;
+    char *buffer;
+    size_t capacity;
+} wr_buffer_sink_t;
+
+wr_item_sink_t wr_item_sink(warmring_item_t *item);
+wr_buffer_sink_t wr_buffer_sink(void *buffer, size_t capacity);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writing: the steps of the phase table in order, O before N.
+ *
+ * Nothing is sent when either server is in its back-off. When O surely saw
+ * nothing the write ends there. Otherwise N's copy is dealt with whatever O
+ * answered, since O may have done it. A store on N becomes a deletion when
+ * O's copy may still be there, so that nobody sees a value that could vanish
+ * again in favour of an older one.
+ *
+ * What the caller is told:
+ *
+ *   O refused, nothing sent    that fault; nothing happened
+ *   O failed otherwise         that fault: unknown
+ *   O answered, N failed       PARTIAL: unknown
+ *   both answered              the answer to the command; a deletion was one
+ *                              if either had the key
+ */
+#include "client/write.h"
+
+#include "base/fail.h"
+
+typedef struct {
+    const wr_operation_t *operation;
+    wr_write_t *writes;
+    size_t count;
+    wr_request_t **queue;
+    wr_watch_t *watch;
+} batch_t;
+
+static void count_event(const batch_t *batch, wr_counter_t counter) {
+    wr_count(&batch->operation->client->counters, batch->operation->view->phase, counter);
+}
+
+static wr_step_t step_of(const wr_write_t *write, unsigned step) {
+    return write->route.steps->step[step];
+}
+
+static uint32_t seat_of(const wr_write_t *write, unsigned step) {
+    return write->route.owner[step_of(write, step).side];
+}
+
+static wr_server_t *server_of(const batch_t *batch, const wr_write_t *write, unsigned step) {
+    return batch->operation->view->seat[seat_of(write, step)].server;
+}
+
+/* ---- before the first command ------------------------------------------- */
+
+/* CAS values of other servers, and of other topologies, in which the key may
+ * have been changed elsewhere, say nothing here. */
+static bool is_foreign(const batch_t *batch, const wr_write_t *write) {
+    const warmring_token_t *token = write->token;
+    return token != NULL &&
+           (token->word[1] != wr_server_id(server_of(batch, write, 0)) ||
+            token->word[2] != warmring_topology_epoch(batch->operation->view->topology));
+}
+
+static warmring_status_t find_refusal(const batch_t *batch, const wr_write_t *write) {
+    if (step_of(write, 0).action == WR_STEP_REFUSE) {
+        return wr_fail(WARMRING_TRY_AGAIN, "the key is being handed over in phase %s",
+                       warmring_phase_name(batch->operation->view->phase));
+    }
+    if (is_foreign(batch, write)) {
+        return WARMRING_EXISTS;
+    }
+    for (unsigned step = 0; write->steps == WR_STEPS && step < WR_STEPS; step++) {
+        wr_server_t *server = server_of(batch, write, step);
+        if (wr_server_is_down(server)) {
+            return wr_server_fail_down(server);
+        }
+    }
+    return WARMRING_OK;
+}
+
+static void choose_way(const batch_t *batch, wr_write_t *write) {
+    const wr_operation_t *operation = batch->operation;
+    wr_place_t place = wr_key_place(operation, write->command.key);
+    write->route =
+        wr_route(operation->view->topology, place, write->kind, operation->view->rollout);
+    write->steps = step_of(write, 1).action == WR_STEP_NONE ? 1 : WR_STEPS;
+    write->command.noreply = write->steps == 1 && (operation->mode & WARMRING_NOREPLY) != 0;
+    write->status = find_refusal(batch, write);
+    if (write->status != WARMRING_OK) {
+        write->steps = 0;
+    }
+}
+
+/* ---- steps ---------------------------------------------------------------- */
+
+static bool was_fault(const wr_request_t *request) {
+    return !wr_is_answer(request->status);
+}
+
+static void prepare(const batch_t *batch, wr_write_t *write, unsigned step) {
+    bool in_doubt = step > 0 && was_fault(&write->request[0]);
+    bool run = step_of(write, step).action == WR_STEP_RUN && !in_doubt;
+    wr_request_t *request = &write->request[step];
+    if (run) {
+        *request = write->command;
+        write->result = request;
+    } else {
+        *request = (wr_request_t){.verb = WR_DELETE, .key = write->command.key};
+    }
+    request->server = server_of(batch, write, step);
+}
+
+static void run_step(const batch_t *batch, unsigned step) {
+    size_t asked = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        wr_write_t *write = &batch->writes[i];
+        if (step < write->steps) {
+            prepare(batch, write, step);
+            batch->queue[asked++] = &write->request[step];
+        }
+    }
+    if (asked == 0) {
+        return;
+    }
+    wr_run(batch->queue, asked, batch->operation->deadline);
+    for (size_t i = 0; i < batch->count; i++) {
+        wr_write_t *write = &batch->writes[i];
+        if (step < write->steps) {
+            const wr_request_t *request = &write->request[step];
+            wr_watch_tell(batch->watch, seat_of(write, step), request->status);
+            if (was_fault(request) && !request->sent && step == 0) {
+                write->steps = 1;
+            }
+        }
+    }
+}
+
+/* ---- what became of it ---------------------------------------------------- */
+
+/* Whether O's answer says that it holds what it held before. */
+static bool changed_nothing(const wr_write_t *write) {
+    warmring_status_t status = write->request[0].status;
+    return write->kind == WR_KIND_MODIFY &&
+           (status == WARMRING_NOT_FOUND || status == WARMRING_NOT_STORED ||
+            status == WARMRING_EXISTS || status == WARMRING_NOT_NUMERIC);
+}
+
+static warmring_status_t combine(const wr_write_t *write) {
+    const wr_request_t *first = &write->request[0];
+    const wr_request_t *second = &write->request[1];
+    if (write->steps < WR_STEPS || was_fault(first) || changed_nothing(write)) {
+        return first->status;
+    }
+    if (was_fault(second)) {
+        return WARMRING_PARTIAL;
+    }
+    if (write->kind == WR_KIND_ERASE) {
+        return first->status == WARMRING_OK ? WARMRING_OK : second->status;
+    }
+    return write->result != NULL ? write->result->status : WARMRING_OK;
+}
+
+static void finish(const batch_t *batch, wr_write_t *write) {
+    count_event(batch, WR_COUNT_writes);
+    if (write->steps > 0) {
+        write->status = combine(write);
+    }
+    if (write->status == WARMRING_PARTIAL) {
+        count_event(batch, WR_COUNT_partial_writes);
+    }
+    if (write->status == WARMRING_TRY_AGAIN) {
+        count_event(batch, WR_COUNT_try_again);
+    } else if (!wr_is_answer(write->status)) {
+        count_event(batch, WR_COUNT_write_errors);
+    }
+}
+
+warmring_status_t wr_value_check(warmring_bytes_t value, uint32_t flags) {
+    if (value.data == NULL && value.length > 0) {
+        return wr_fail(WARMRING_BAD_ARGUMENT, "value is NULL with a length of %zu", value.length);
+    }
+    if (value.length == 0 && flags == WARMRING_RESERVED_FLAGS) {
+        return wr_fail(WARMRING_BAD_ARGUMENT, "an empty value with flags 0x%x is reserved",
+                       WARMRING_RESERVED_FLAGS);
+    }
+    return WARMRING_OK;
+}
+
+void wr_write(const wr_operation_t *operation, wr_write_t *writes, size_t count,
+              wr_request_t **queue, wr_watch_t *watch) {
+    batch_t batch = {operation, writes, count, queue, watch};
+    for (size_t i = 0; i < count; i++) {
+        choose_way(&batch, &writes[i]);
+    }
+    for (unsigned step = 0; step < WR_STEPS; step++) {
+        run_step(&batch, step);
+    }
+    for (size_t i = 0; i < count; i++) {
+        finish(&batch, &writes[i]);
+    }
+}
