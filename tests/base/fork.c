@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fork generation: it grows in children, never in the parent.
+ * The fork generation grows in children, never in the parent; the fork lock
+ * is free in all of them.
  */
 #include "base/fork.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,8 +51,44 @@ static void test_watch(void) {
     tap_int(wr_fork_watch(), 0, "watching once more");
 }
 
+static void *hold_lock(void *held) {
+    wr_fork_lock();
+    sem_post(held);
+    usleep(50000);
+    wr_fork_unlock();
+    return NULL;
+}
+
+/* A fork while another thread holds the lock: the child, which does not have
+ * that thread, must get it all the same. */
+static void test_lock(void) {
+    sem_t held;
+    sem_init(&held, 0, 0);
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, hold_lock, &held) != 0) {
+        tap_bail("no thread");
+    }
+    sem_wait(&held);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        wr_fork_lock();
+        wr_fork_unlock();
+        _exit(0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    tap_int(status, 0, "the lock is free in the child");
+    pthread_join(thread, NULL);
+    wr_fork_lock();
+    wr_fork_unlock();
+    tap_ok(true, "and in the parent afterwards");
+    sem_destroy(&held);
+}
+
 int main(void) {
     test_watch();
+    test_lock();
     int ours = (int)wr_fork_generation();
     tap_int(generation_below(1), ours + 1, "a child is one generation on");
     tap_int(generation_below(1), ours + 1, "so is its sibling");
