@@ -31,9 +31,6 @@ if [[ -n $sanitizers ]]; then
     # What a call may outlast its deadline by where all code is slow.
     export TEST_SLACK_MS=${TEST_SLACK_MS:-500}
     export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
-    if [[ -e $source/tests/tsan.supp ]]; then
-        export TSAN_OPTIONS=${TSAN_OPTIONS:-suppressions=$source/tests/tsan.supp}
-    fi
     # The sanitizers' memory maps do not agree with every kernel's random
     # addresses.
     if setarch "$(uname -m)" -R true 2>/dev/null; then
