@@ -114,6 +114,7 @@ configure_in() {
         return 0
     fi
     step configure env --chdir="$directory" "$source/configure" "$@" || return 1
+    make -C "$directory" clean >>"$log" 2>&1 # what was made with other arguments
     echo "$*" >"$directory/configured-with"
 }
 
