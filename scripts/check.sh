@@ -42,7 +42,8 @@ if [[ -z $sanitizers ]]; then
     arguments+=(--enable-werror)
 fi
 if [[ $compiler == *clang* ]]; then
-    name=clang${name/check/}
+    name=clang-${name}
+    name=${name%-check}
     purposes+=(clang)
     arguments+=("CXX=${compiler/clang/clang++}")
 fi
