@@ -16,7 +16,7 @@ enum {
 #define WR_COUNTER_INDEX(name) WR_COUNT_##name,
     WARMRING_SERVER_COUNTER_LIST(WR_COUNTER_INDEX)
 #undef WR_COUNTER_INDEX
-    WR_SERVER_COUNTERS
+        WR_SERVER_COUNTERS
 };
 
 struct wr_server {

@@ -13,11 +13,11 @@ typedef struct {
     memcached_st *memc; /* one server, one socket */
     memcached_result_st result;
     bool binary;
-    bool noreply;        /* as libmemcached's behavior stands now */
-    wr_time_t started;   /* of the batch: for texts */
-    size_t asked;        /* keys of a multi-get under way */
-    const char **keys;   /* room for those of a multi-get, */
-    size_t *lengths;     /* both of `capacity` */
+    bool noreply;      /* as libmemcached's behavior stands now */
+    wr_time_t started; /* of the batch: for texts */
+    size_t asked;      /* keys of a multi-get under way */
+    const char **keys; /* room for those of a multi-get, */
+    size_t *lengths;   /* both of `capacity` */
     size_t capacity;
 } wr_libmemcached_t;
 
@@ -36,9 +36,9 @@ warmring_status_t wr_libmemcached_status(const memcached_st *memc, memcached_ret
                                          wr_deadline_t deadline);
 
 /* The same for a connect. */
-warmring_status_t wr_libmemcached_connect_status(const memcached_st *memc,
-                                                 memcached_return_t code, const char *label,
-                                                 wr_time_t since, wr_deadline_t deadline);
+warmring_status_t wr_libmemcached_connect_status(const memcached_st *memc, memcached_return_t code,
+                                                 const char *label, wr_time_t since,
+                                                 wr_deadline_t deadline);
 
 /* ---- commands_libmemcached.c ------------------------------------------- */
 

@@ -43,9 +43,8 @@ void wr_pool_destroy(wr_pool_t *pool);
  *
  * *verdict says what a failure tells about the server: a full pool, nothing.
  */
-warmring_status_t wr_pool_take(wr_server_t *server, wr_time_t opened_before,
-                               wr_deadline_t deadline, wr_connection_t **connection,
-                               wr_verdict_t *verdict);
+warmring_status_t wr_pool_take(wr_server_t *server, wr_time_t opened_before, wr_deadline_t deadline,
+                               wr_connection_t **connection, wr_verdict_t *verdict);
 
 /* Takes it back; closes it when it is broken. */
 void wr_pool_give(wr_server_t *server, wr_connection_t *connection);

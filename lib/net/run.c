@@ -181,6 +181,9 @@ static void begin(group_t *group, wr_deadline_t deadline) {
         group->requests[i]->opened_at = group->connection->opened_at;
     }
     group->was_used = group->connection->used;
+    for (size_t i = 0; i < group->count; i++) {
+        group->requests[i]->opened_at = group->connection->opened_at;
+    }
     server->config->transport->send(group->connection, group->requests, group->count, deadline);
 }
 

@@ -89,6 +89,10 @@ static void server_words(const memcached_st *memc, char *words, size_t size) {
     if (strncmp(start, name, sizeof name - 1) == 0) {
         start += sizeof name - 1;
     }
+    static const char covered[] = "Error occ"; /* its own words, over the server's */
+    if (strncmp(start, covered, sizeof covered - 1) == 0) {
+        start = "an error";
+    }
     const char *end = strstr(start, ",  host:");
     end = end != NULL ? end : strstr(start, ",  socket:");
     size_t length = end != NULL ? (size_t)(end - start) : strlen(start);
