@@ -195,6 +195,12 @@ static void test_phases(void) {
     check_moves(from, prepared, 1, "beginning a migration");
     check_moves(prepared, warming, 1, "inside a migration: from its old to its new ring");
     check_moves(warming, prepared, 1, "and back, the same");
+    warmring_topology_t *draining = in_phase(from, to, WARMRING_DRAINING);
+    warmring_topology_t *undone = stepped(warmring_topology_retain(draining), WARMRING_ROLLBACK);
+    check_moves(draining, undone, 1, "and from DRAINING too");
+    check_moves(draining, to, 0, "DRAINING serves from the new ring");
+    warmring_topology_release(draining);
+    warmring_topology_release(undone);
     check_moves(prepared, back, 0, "rolling back moves nothing");
     check_moves(settling, end, 0, "ending on the new ring moves nothing");
     check_moves(settling, from, 1, "from SETTLING to the old ring all would move");

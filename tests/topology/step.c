@@ -278,6 +278,10 @@ static void test_strangers(void) {
     tap_ok(!wr_topology_same_migration(same_text, next_attempt), "another attempt");
     tap_ok(wr_topology_same_migration(same_text, warming), "the same attempt");
     tap_ok(!wr_topology_same_migration(from, from), "STABLE is no migration");
+    warmring_topology_t *elsewhere = begin(from, other);
+    tap_ok(!wr_topology_same_migration(same_text, elsewhere),
+           "another target is another migration");
+    warmring_topology_release(elsewhere);
     warmring_topology_t *const all[] = {other,   equal,   warming,   edited,
                                         foreign, attempt, same_text, next_attempt};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
