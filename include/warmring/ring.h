@@ -32,24 +32,29 @@ typedef struct {
 /*
  * One memcached. Set `size` to sizeof(warmring_server_t).
  *
- * Identity on the ring is the name where there is one, else host and port as
+ * Identity on a v2 ring is the name where there is one, else host and port as
  * written here; nothing is ever resolved. So a named server may change its
- * address without moving a key.
+ * address without moving a key. nginx and libmemcached know no names, so on
+ * rings of their dialects it is always host and port, as it is for them.
  */
 typedef struct {
     size_t size;
-    const char *name; /* NULL or "": unnamed */
+    const char *name; /* NULL or "": unnamed; at most 250 bytes */
     const char *host; /* host name, IPv4, IPv6 without brackets, or the
-                         absolute path of a unix socket (starts with '/') */
+                         absolute path of a unix socket (starts with '/');
+                         at most 250 bytes; like a name without blanks and
+                         control bytes */
     uint16_t port;    /* 0: not written, which means 11211; 0 with a path */
-    double weight;    /* 0: drained, owns nothing; any unit, as gigabytes */
+    double weight;    /* 0: drained, owns nothing; any unit, as gigabytes;
+                         whole numbers in dialects other than v2 */
 } warmring_server_t;
 
 /* Set `size` to sizeof(warmring_ring_options_t); zero means the default. */
 typedef struct {
     size_t size;
     const char *dialect;      /* NULL: "v2"; warmring_dialect_name() lists them */
-    double points_per_weight; /* 0: 1,000; dialects with fixed points ignore it */
+    double points_per_weight; /* 0: 1,000; at most 2^32-1; dialects with fixed
+                                 points ignore it */
     uint64_t max_points;      /* 0: 16,000,000; at most 2^32-1 */
 } warmring_ring_options_t;
 
@@ -61,17 +66,23 @@ typedef struct warmring_ring warmring_ring_t;
  *
  * Returns WARMRING_OK and stores the ring in *ring; otherwise *ring is NULL:
  *   BAD_SERVER      no server, none with a weight above 0, a weight that is
- *                   negative, infinite or no number, an empty or over-long
- *                   host or name, a name or an endpoint used twice
+ *                   negative, infinite, no number or not whole where it must
+ *                   be, an empty or over-long host or name or one with blanks,
+ *                   a name or an endpoint used twice (port 0 and 11211 are one)
  *   BAD_OPTION      unknown dialect, points_per_weight or max_points out of
  *                   range; the detail text quotes it
  *   LIMIT_EXCEEDED  over 65,536 servers or max_points points; the text
  *                   suggests a points_per_weight that fits
  *   OUT_OF_MEMORY
- * These are found before memory for points is taken.
+ *   BAD_ARGUMENT    `ring` is NULL
+ * All but OUT_OF_MEMORY are found before memory for points is taken.
  *
- * Ownership: free it with warmring_ring_free(). Threads: any. Cost: sorts
- * all points. Since 0.1.
+ * The order of the list changes no owner, except that libmemcached-weighted
+ * gives a point that two servers have to the first of them.
+ *
+ * Ownership: free it with warmring_ring_free(). Threads: any. Cost: makes and
+ * sorts all points, and takes 8 bytes a point beside the ring meanwhile.
+ * Since 0.1.
  */
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
 warmring_ring_create(const warmring_server_t *servers, size_t count,
@@ -99,8 +110,10 @@ WARMRING_API void warmring_ring_locate_many(const warmring_ring_t *ring,
 /*
  * The distinct servers met when walking the ring from the key's owner on, in
  * order, at most `capacity` of them: owners[0] is the owner, owners[1] the
- * server that would own the key without it, and so on. Drained servers are
- * never met. Returns how many were stored.
+ * server that would own the key without it (on v2, and but for a point that
+ * both have), and so on. Drained servers are never met.
+ *
+ * Returns how many were stored.
  *
  * Cost: up to all points when `capacity` nears the number of servers, and a
  * pass over the stored owners per point. No memory is taken. Since 0.1.

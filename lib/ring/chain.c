@@ -11,6 +11,7 @@
  * removes its last points and touches nobody else's.
  */
 #include <math.h>
+#include <stdio.h>
 
 #include "base/hash.h"
 #include "ring/dialect.h"
@@ -20,9 +21,15 @@ size_t wr_chain_identity(const wr_member_t *member, char *bytes) {
     return member->name != NULL ? wr_member_name(member, bytes) : wr_member_endpoint(member, bytes);
 }
 
-/* nginx has no names, and a port that is not written stays so. */
+/* nginx has no names; its host is the configured text, so IPv6 keeps its
+ * brackets, and a port that is not written stays so. */
 size_t wr_chain_nginx_identity(const wr_member_t *member, char *bytes) {
-    return wr_host_port(member->host, member->port, bytes);
+    char bracketed[WR_NAME_MAX + 3];
+    if (!wr_host_is_v6(member->host)) {
+        return wr_host_port(member->host, member->port, bytes);
+    }
+    snprintf(bracketed, sizeof bracketed, "[%s]", member->host);
+    return wr_host_port(bracketed, member->port, bytes);
 }
 
 /* The product passes through memory, so that no wider register makes it

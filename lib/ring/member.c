@@ -66,6 +66,10 @@ bool wr_host_is_path(const char *host) {
     return host[0] == '/';
 }
 
+bool wr_host_is_v6(const char *host) {
+    return !wr_host_is_path(host) && strchr(host, ':') != NULL;
+}
+
 uint16_t wr_member_port(const wr_member_t *member) {
     if (wr_host_is_path(member->host)) {
         return 0;
@@ -91,12 +95,13 @@ size_t wr_member_name(const wr_member_t *member, char *bytes) {
 }
 
 const char *wr_member_label(const wr_member_t *member, char *text) {
+    unsigned port = wr_member_port(member);
     if (wr_host_is_path(member->host)) {
         snprintf(text, WR_LABEL_SIZE, "unix:%s", member->host);
-    } else if (strchr(member->host, ':') != NULL) {
-        snprintf(text, WR_LABEL_SIZE, "[%s]:%u", member->host, (unsigned)wr_member_port(member));
+    } else if (wr_host_is_v6(member->host)) {
+        snprintf(text, WR_LABEL_SIZE, "[%s]:%u", member->host, port);
     } else {
-        snprintf(text, WR_LABEL_SIZE, "%s:%u", member->host, (unsigned)wr_member_port(member));
+        snprintf(text, WR_LABEL_SIZE, "%s:%u", member->host, port);
     }
     return text;
 }

@@ -12,8 +12,8 @@
 #include <warmring/ring.h>
 
 enum {
-    WR_NAME_MAX = 250, /* bytes of a name, and of a host */
-    WR_IDENTITY_SIZE = WR_NAME_MAX + 8,
+    WR_NAME_MAX = 250,                   /* bytes of a name, and of a host */
+    WR_IDENTITY_SIZE = WR_NAME_MAX + 10, /* brackets, NUL, :PORT, NUL */
     WR_LABEL_SIZE = WR_NAME_MAX + 16
 };
 
@@ -44,6 +44,9 @@ void wr_members_free(wr_members_t *members);
 
 /* Whether a host is the path of a unix socket. */
 bool wr_host_is_path(const char *host);
+
+/* Whether a host is IPv6, and wears brackets in texts. */
+bool wr_host_is_v6(const char *host);
 
 /* The port a client connects to: 11211 when not written, 0 for a path. */
 uint16_t wr_member_port(const wr_member_t *member);

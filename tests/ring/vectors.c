@@ -134,6 +134,7 @@ int main(void) {
         {"libmemcached-weighted.weighted8.csv", 1499},
         {"nginx.equal12-mixed-ports.csv", 1499},
         {"nginx.equal5.csv", 1499},
+        {"nginx.ipv6-unix5.csv", 1500},
         {"nginx.weighted20-wide.csv", 1499},
         {"nginx.weighted8.csv", 1499},
         {"v2.equal5.csv", 1007},
