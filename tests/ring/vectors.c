@@ -128,6 +128,7 @@ int main(void) {
         unsigned keys;
     } files[] = {
         {"libmemcached-weighted.equal12-mixed-ports.csv", 1499},
+        {"libmemcached-weighted.equal25-rounding.csv", 3000},
         {"libmemcached-weighted.equal5-default-port.csv", 1499},
         {"libmemcached-weighted.names4.csv", 1499},
         {"libmemcached-weighted.weighted20-wide.csv", 1499},
