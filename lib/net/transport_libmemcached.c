@@ -8,9 +8,17 @@
  * that would end the parent's connection. So a child does not free such a
  * handle: abandon() puts it on a list for good, where leak checkers find it.
  * Its descriptor is closed by exec() or exit().
+ *
+ * When a signal interrupts its poll(), libmemcached takes the time since the
+ * start of the wait off what is left once for each signal: two signals end
+ * the wait too early, or, when what is left gets below zero, never. So a
+ * thread keeps signals pending while it is inside, which is no longer than the
+ * deadline; those that tell of a fault of the program itself are let through.
  */
 #include "net/transport_libmemcached.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -88,6 +96,22 @@ static void free_context(void *argument) {
         memcached_free(context->pattern);
         wr_free(context);
     }
+}
+
+/* ---- signals ----------------------------------------------------------- */
+
+static void hold_signals(sigset_t *before) {
+    static const int faults[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+    sigset_t held;
+    sigfillset(&held);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        sigdelset(&held, faults[i]);
+    }
+    pthread_sigmask(SIG_SETMASK, &held, before);
+}
+
+static void let_signals(const sigset_t *before) {
+    pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
 /* ---- opening ----------------------------------------------------------- */
@@ -207,11 +231,14 @@ static warmring_status_t open_connection(const void *context, wr_server_t *serve
     memcached_behavior_set(
         connection->memc, MEMCACHED_BEHAVIOR_CONNECT_TIMEOUT,
         memcached_behavior_get(connection->memc, MEMCACHED_BEHAVIOR_POLL_TIMEOUT));
+    sigset_t signals;
+    hold_signals(&signals);
     memcached_return_t code = connect_only(connection->memc);
     warmring_status_t status = code == MEMCACHED_SUCCESS
                                    ? say_hello(connection, label, deadline)
                                    : wr_libmemcached_connect_status(connection->memc, code, label,
                                                                     connection->started, deadline);
+    let_signals(&signals);
     if (status != WARMRING_OK) {
         free_handle(connection);
         return status;
@@ -291,9 +318,15 @@ static void send_batch(wr_connection_t *base, wr_request_t **requests, size_t co
     connection->started = wr_now();
     connection->asked = 0;
     size_t number = count_gets(connection, requests, count);
-    if (number != 0 && ask(connection, requests, number, deadline)) {
+    if (number == 0) {
+        return;
+    }
+    sigset_t signals;
+    hold_signals(&signals);
+    if (ask(connection, requests, number, deadline)) {
         connection->asked = number;
     }
+    let_signals(&signals);
 }
 
 /* Completes the next requests of a list; returns how many. */
@@ -325,9 +358,12 @@ static size_t step(wr_libmemcached_t *connection, wr_request_t **requests, size_
 
 static void receive_batch(wr_connection_t *base, wr_request_t **requests, size_t count,
                           wr_deadline_t deadline) {
+    sigset_t signals;
+    hold_signals(&signals);
     for (size_t done = 0; done < count;) {
         done += step((wr_libmemcached_t *)base, requests + done, count - done, deadline);
     }
+    let_signals(&signals);
 }
 
 const wr_transport_t wr_transport_libmemcached = {

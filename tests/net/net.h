@@ -7,6 +7,7 @@
 #define TESTS_NET_H
 
 #include <warmring/client.h>
+#include <warmring/memory.h>
 
 #include "base/deadline.h"
 #include "net/server.h"
