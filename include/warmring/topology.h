@@ -124,8 +124,10 @@ WARMRING_API void warmring_topology_release(const warmring_topology_t *topology)
  *   add_server   `server` is one server string; it goes to the end
  *   remove_server
  *   set_address  `address` is HOST[:PORT], [V6][:PORT] or unix:/PATH; the
- *                server keeps its name and weight and, named, its share of
- *                keys; unnamed it becomes another server of the ring
+ *                server keeps its name and weight. Where the name is its
+ *                identity (v2) it keeps all of its keys; unnamed, and in
+ *                dialects that know no names, it is another server of the
+ *                ring from then on
  *   replace      the whole list, ring options included, taken from `target`
  *
  * Each returns WARMRING_OK and stores a new STABLE topology with the next
