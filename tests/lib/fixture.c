@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "memcached.h"
@@ -152,19 +153,27 @@ void fixture_restart(fixture_t *fixture, size_t index) {
     memcached_start(server);
 }
 
-static void signal_server(fixture_t *fixture, size_t index, int signal) {
-    const memcached_t *server = server_at(fixture, index);
+static void signal_server(const memcached_t *server, int signal) {
     if (server->pid == 0 || kill(server->pid, signal) != 0) {
         tap_bail("%s: no process to send signal %d to", server->address, signal);
     }
 }
 
 void fixture_stop(fixture_t *fixture, size_t index) {
-    signal_server(fixture, index, SIGSTOP);
+    memcached_t *server = server_at(fixture, index);
+    if (!server->stopped) {
+        signal_server(server, SIGSTOP);
+        /* Its threads run on until each has seen the signal. */
+        while (waitpid(server->pid, NULL, WUNTRACED) < 0 && errno == EINTR) {
+        }
+    }
+    server->stopped = true;
 }
 
 void fixture_continue(fixture_t *fixture, size_t index) {
-    signal_server(fixture, index, SIGCONT);
+    memcached_t *server = server_at(fixture, index);
+    signal_server(server, SIGCONT);
+    server->stopped = false;
 }
 
 uint16_t fixture_free_port(void) {

@@ -39,7 +39,7 @@ const char *fixture_servers(const fixture_t *fixture);
 const char *fixture_first_servers(fixture_t *fixture, size_t count);
 
 void fixture_kill(fixture_t *fixture, size_t index);     /* SIGKILL, waited for */
-void fixture_stop(fixture_t *fixture, size_t index);     /* SIGSTOP */
+void fixture_stop(fixture_t *fixture, size_t index);     /* SIGSTOP, all of its threads stopped */
 void fixture_continue(fixture_t *fixture, size_t index); /* SIGCONT */
 /* Starts a killed server again on its port; ready on return. Kills it first
  * if it runs. */

@@ -253,5 +253,6 @@ void memcached_end(memcached_t *server) {
         while (waitpid(server->pid, NULL, 0) < 0 && errno == EINTR) {
         }
         server->pid = 0;
+        server->stopped = false;
     }
 }

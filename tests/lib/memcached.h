@@ -5,6 +5,7 @@
 #ifndef TESTS_MEMCACHED_H
 #define TESTS_MEMCACHED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -14,6 +15,7 @@ enum { PATH_SIZE = 256 };
 
 typedef struct {
     pid_t pid; /* 0: not running */
+    bool stopped;
     uint16_t port;
     int holder;       /* keeps the port ours; -1 for a unix socket */
     char **arguments; /* argv of memcached */

@@ -4,6 +4,7 @@
  * running this program again with the name of a case; then the fixture.
  */
 #include <errno.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -292,30 +293,40 @@ static void test_restart(fixture_t *fixture) {
     tap_ok(kill(before, 0) != 0, "a running server is killed first");
 }
 
-/* The state letter of a process. */
-static char state_of(pid_t pid) {
-    char path[64];
-    char state = '?';
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(path, "re");
-    if (file == NULL || fscanf(file, "%*d (%*[^)]) %c", &state) != 1) {
-        state = '?';
+/* How many threads of a process are not stopped; -1 when there is none. */
+static int running_threads(pid_t pid) {
+    char pattern[64];
+    snprintf(pattern, sizeof pattern, "/proc/%d/task/*/stat", (int)pid);
+    glob_t threads;
+    if (glob(pattern, 0, NULL, &threads) != 0) {
+        return -1;
     }
-    if (file != NULL) {
-        fclose(file);
+    int running = 0;
+    for (size_t i = 0; i < threads.gl_pathc; i++) {
+        char state = '?';
+        FILE *file = fopen(threads.gl_pathv[i], "re");
+        if (file == NULL || fscanf(file, "%*d (%*[^)]) %c", &state) != 1 || state != 'T') {
+            running++;
+        }
+        if (file != NULL) {
+            fclose(file);
+        }
     }
-    return state;
+    globfree(&threads);
+    return running;
 }
 
 static void test_stop(fixture_t *fixture) {
-    pid_t pid = fixture_pid(fixture, 1);
-    fixture_stop(fixture, 1);
-    for (int i = 0; i < 500 && state_of(pid) != 'T'; i++) {
-        usleep(10000);
+    for (int i = 0; i < 20; i++) {
+        fixture_stop(fixture, 1);
+        tap_int(running_threads(fixture_pid(fixture, 1)), 0, "stopped at once, all of it");
+        fixture_continue(fixture, 1);
     }
-    tap_int(state_of(pid), 'T', "stopped");
-    fixture_continue(fixture, 1);
     tap_string(ask(fixture, 1, "mn\r\n", "\r\n"), "MN\r\n", "answers when continued");
+    fixture_stop(fixture, 1);
+    fixture_stop(fixture, 1);
+    fixture_restart(fixture, 1);
+    tap_string(ask(fixture, 1, "mn\r\n", "\r\n"), "MN\r\n", "a stopped one restarts");
 }
 
 static void test_more_servers(fixture_t *fixture) {
