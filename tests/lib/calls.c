@@ -19,8 +19,31 @@ static warmring_bytes_t bytes(const char *text) {
     return (warmring_bytes_t){text, strlen(text)};
 }
 
-/* The key beside ours in a multi call: never stored by a test. */
-static const char beside[] = "calls:beside";
+void choose_key(warmring_t *client, const char *name, bool moved, unsigned *next, char *key) {
+    warmring_topology_t *topology = NULL;
+    if (warmring_acquire(client, &topology) != WARMRING_OK) {
+        tap_bail("acquire: %s", warmring_error_detail());
+    }
+    do {
+        snprintf(key, CALLS_KEY_SIZE, "%s:%u", name, (*next)++);
+        if (*next > 100000) {
+            tap_bail("no key %s:N is %s", name, moved ? "moved" : "unmoved");
+        }
+    } while (warmring_topology_moved(topology, key, strlen(key)) != moved);
+    warmring_topology_release(topology);
+}
+
+/* A key to stand beside ours in a multi call, moved if ours is, so that both
+ * go the same way. */
+static void choose_beside(warmring_t *client, const char *key, const char *name, char *beside) {
+    warmring_topology_t *topology = NULL;
+    unsigned next = 0;
+    if (warmring_acquire(client, &topology) != WARMRING_OK) {
+        tap_bail("acquire: %s", warmring_error_detail());
+    }
+    choose_key(client, name, warmring_topology_moved(topology, key, strlen(key)), &next, beside);
+    warmring_topology_release(topology);
+}
 
 /* ---- reads ---- */
 
@@ -71,6 +94,8 @@ static answer_t take(warmring_results_t *results, warmring_status_t status) {
 }
 
 static answer_t by_get_multi(warmring_t *client, const char *key, uint32_t mode) {
+    char beside[CALLS_KEY_SIZE];
+    choose_beside(client, key, "beside", beside);
     const warmring_bytes_t keys[] = {bytes(beside), bytes(key)};
     warmring_call_t call = with_mode(mode);
     warmring_results_t *results = make_results();
@@ -88,10 +113,11 @@ static warmring_status_t by_set(warmring_t *client, const char *key, const char 
     return warmring_set(client, key, strlen(key), value, strlen(value), 0, flags, &call);
 }
 
-/* A key that is gone in a second stands beside ours. */
 static warmring_status_t by_set_multi(warmring_t *client, const char *key, const char *value,
                                       uint32_t flags, uint32_t mode) {
-    const warmring_entry_t entries[] = {{bytes("calls:beside-set"), bytes("x"), 1, 0},
+    char beside[CALLS_KEY_SIZE];
+    choose_beside(client, key, "beside-stored", beside);
+    const warmring_entry_t entries[] = {{bytes(beside), bytes("x"), 0, 0},
                                         {bytes(key), bytes(value), 0, flags}};
     warmring_call_t call = with_mode(mode);
     warmring_results_t *results = make_results();
@@ -108,6 +134,8 @@ static warmring_status_t by_delete(warmring_t *client, const char *key, uint32_t
 }
 
 static warmring_status_t by_delete_multi(warmring_t *client, const char *key, uint32_t mode) {
+    char beside[CALLS_KEY_SIZE];
+    choose_beside(client, key, "beside", beside);
     const warmring_bytes_t keys[] = {bytes(beside), bytes(key)};
     warmring_call_t call = with_mode(mode);
     warmring_results_t *results = make_results();
@@ -135,18 +163,4 @@ const char *shown(const answer_t *answer) {
     return answer->status == WARMRING_OK          ? answer->value
            : answer->status == WARMRING_NOT_FOUND ? NULL
                                                   : warmring_status_name(answer->status);
-}
-
-void choose_key(warmring_t *client, const char *name, bool moved, unsigned *next, char *key) {
-    warmring_topology_t *topology = NULL;
-    if (warmring_acquire(client, &topology) != WARMRING_OK) {
-        tap_bail("acquire: %s", warmring_error_detail());
-    }
-    do {
-        snprintf(key, CALLS_KEY_SIZE, "%s:%u", name, (*next)++);
-        if (*next > 100000) {
-            tap_bail("no key %s:N is %s", name, moved ? "moved" : "unmoved");
-        }
-    } while (warmring_topology_moved(topology, key, strlen(key)) != moved);
-    warmring_topology_release(topology);
 }
