@@ -8,6 +8,9 @@
  * Servers: 4 unnamed
  * Output:
  *
+ *   set by libmemcached, found by warmring: 1000 of 1000
+ *   set by warmring, found by libmemcached: 1000 of 1000
+ *   found while the v2 ring is warmed up:   1000 of 1000
  */
 #include <libmemcached/memcached.h>
 #include <stdio.h>
@@ -23,20 +26,13 @@ static void must(warmring_status_t status) {
     }
 }
 
-/* ---- before ---- */
-
 static memcached_st *open_before(const char *servers) {
     memcached_st *cache = memcached_create(NULL);
     memcached_server_st *list = memcached_servers_parse(servers);
-
     memcached_behavior_set(cache, MEMCACHED_BEHAVIOR_KETAMA_WEIGHTED, 1);
     memcached_server_push(cache, list);
     memcached_server_list_free(list);
     return cache;
-}
-
-static int set_before(memcached_st *cache, const char *key, size_t length) {
-    return memcached_set(cache, key, length, "before", 6, 0, 0) == MEMCACHED_SUCCESS;
 }
 
 static int get_before(memcached_st *cache, const char *key, size_t length) {
@@ -47,69 +43,53 @@ static int get_before(memcached_st *cache, const char *key, size_t length) {
     return result == MEMCACHED_SUCCESS;
 }
 
-/* ---- after ---- */
-
 static warmring_t *open_after(const char *servers) {
     warmring_options_t *options = warmring_options_create();
     warmring_t *cache;
-
     must(warmring_options_set(options, "dialect", "libmemcached-weighted"));
     must(warmring_open(&cache, servers, options));
     warmring_options_free(options);
     return cache;
 }
 
-static int set_after(warmring_t *cache, const char *key, size_t length) {
-    return warmring_set(cache, key, length, "after", 5, 0, 0, NULL) == WARMRING_OK;
-}
-
 static int get_after(warmring_t *cache, const char *key, size_t length) {
     warmring_item_t item = WARMRING_ITEM_INIT;
     warmring_status_t status = warmring_get(cache, key, length, &item, NULL);
-
     warmring_item_clear(&item);
     return status == WARMRING_OK;
 }
 
-/* ---- to the v2 ring ---- */
-
-static void enter(warmring_t *cache, warmring_topology_t **now, warmring_topology_t *next) {
-    must(warmring_apply(cache, next, 0));
-    warmring_topology_release(*now);
-    *now = next;
-}
-
+/* warm_migration.c goes on from here to the end. */
 static void warm(warmring_t *cache, const char *servers) {
-    warmring_topology_t *now, *target, *next;
-
-    must(warmring_acquire(cache, &now));
-    must(warmring_topology_parse(&target, servers, "v2", 0));
-    must(warmring_topology_migrate(now, target, &next));
-    enter(cache, &now, next);
-    must(warmring_topology_step(now, WARMRING_WARM, &next));
-    enter(cache, &now, next);
-    must(warmring_topology_rollout(now, NULL, WARMRING_ROLLOUT_ALL, &next));
-    enter(cache, &now, next);
-    warmring_topology_release(now);
-    warmring_topology_release(target);
+    warmring_topology_t *v2, *at[4];
+    must(warmring_acquire(cache, &at[0]));
+    must(warmring_topology_parse(&v2, servers, "v2", 0));
+    must(warmring_topology_migrate(at[0], v2, &at[1]));
+    must(warmring_topology_step(at[1], WARMRING_WARM, &at[2]));
+    must(warmring_topology_rollout(at[2], NULL, WARMRING_ROLLOUT_ALL, &at[3]));
+    for (int i = 1; i < 4; i++)
+        must(warmring_apply(cache, at[i], 0));
+    for (int i = 0; i < 4; i++)
+        warmring_topology_release(at[i]);
+    warmring_topology_release(v2);
 }
 
 int main(int argc, char **argv) {
+    const char *servers = argc > 1 ? argv[1] : "127.0.0.1:11211";
+    memcached_st *before = open_before(servers);
+    warmring_t *after = open_after(servers);
     int found[3] = {0, 0, 0};
     char key[32];
-
-    memcached_st *before = open_before(argc > 1 ? argv[1] : "127.0.0.1:11211");
-    warmring_t *after = open_after(argc > 1 ? argv[1] : "127.0.0.1:11211");
     for (int i = 0; i < KEYS; i++) {
         size_t length = (size_t)snprintf(key, sizeof(key), "user:%d", i);
-        if (set_before(before, key, length))
+        if (memcached_set(before, key, length, "1", 1, 0, 0) == MEMCACHED_SUCCESS)
             found[0] += get_after(after, key, length);
-        if (set_after(after, key, length))
+        if (warmring_set(after, key, length, "2", 1, 0, 0, NULL) == WARMRING_OK)
             found[1] += get_before(before, key, length);
     }
     printf("set by libmemcached, found by warmring: %d of %d\n", found[0], KEYS);
     printf("set by warmring, found by libmemcached: %d of %d\n", found[1], KEYS);
-    warm(after, argc > 1 ? argv[1] : "127.0.0.1:11211");
+    warm(after, servers);
     for (int i = 0; i < KEYS; i++)
         found[2] += get_after(after, key, (size_t)snprintf(key, sizeof(key), "user:%d", i));
     printf("found while the v2 ring is warmed up:   %d of %d\n", found[2], KEYS);

@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Many keys in one call: each has its own status, in input order, and so has
- * each server. Keys of healthy servers are served when one server is down;
- * here that is the one on port 1, where nobody listens.
+ * each server. A key with a blank is refused; the others are served, and so
+ * are those of healthy servers when one is down: port 1, where nobody listens.
  *
  * Servers: 3
  * Output:
  *
+ *   four keys
+ *     user:7     OK
+ *     two words  BAD_KEY
+ *     user:none  NOT_FOUND
+ *     user:3     OK
+ *   100 keys
+ *     success: 100 hits; servers: 3 healthy, 0 faulty
+ *   100 keys, with a server that is down
+ *     cannot connect: nothing was sent: 78 hits; servers: 3 healthy, 1 faulty
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -36,12 +45,12 @@ static void make_entries(void) {
 }
 
 static void read_some(warmring_t *cache, warmring_results_t *results) {
-    warmring_bytes_t wanted[] = {keys[7], {"no such key", 11}, {"user:none", 9}, keys[3]};
+    warmring_bytes_t wanted[] = {keys[7], {"two words", 9}, {"user:none", 9}, keys[3]};
     const warmring_item_t *item;
 
     (void)!warmring_get_multi(cache, wanted, 4, results, NULL); /* each key tells */
     for (size_t i = 0; (item = warmring_results_at(results, i)) != NULL; i++)
-        printf("  %-11s  %s\n", item->key.data, warmring_status_name(item->status));
+        printf("  %-9s  %s\n", item->key.data, warmring_status_name(item->status));
 }
 
 static void read_all(warmring_t *cache, warmring_results_t *results) {
@@ -66,10 +75,8 @@ int main(int argc, char **argv) {
     warmring_results_t *results = warmring_results_create(); /* one per thread */
     warmring_topology_t *now, *next;
 
-    if (argc != 2 || results == NULL) {
-        fprintf(stderr, "usage: %s a=HOST:PORT,b=HOST:PORT,...\n", argv[0]);
-        return 2;
-    }
+    if (argc != 2 || results == NULL)
+        return fprintf(stderr, "usage: %s a=HOST:PORT,b=HOST:PORT,...\n", argv[0]), 2;
     must(warmring_open(&cache, argv[1], NULL));
     make_entries();
     must(warmring_set_multi(cache, entries, KEYS, results, NULL));

@@ -7,6 +7,12 @@
  * Servers: 4
  * Output:
  *
+ *   stored                1000 keys
+ *   found                 1000
+ *   a: weight 1 -> 1.2     4.4% of all keys move
+ *   found                  955
+ *   a: weight 1.2 -> 1     4.4% move back
+ *   found                 1000
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,6 +7,10 @@
  * Servers: 4 + 1
  * Output:
  *
+ *   WARMING at 50 %, 500 written  found 1000  missing   0  stale 0
+ *   rolled back                   found 1000  missing   0  stale 0
+ *   DRAINING, 500 written         found 1000  missing   0  stale 0
+ *   rolled back                   found  899  missing 101  stale 0
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,75 +26,60 @@ static void must(warmring_status_t status) {
     }
 }
 
+static size_t make_key(char key[32], int number) {
+    return (size_t)snprintf(key, 32, "user:%d", number);
+}
+
 static void store(warmring_t *cache, int count, const char *value) {
     char key[32];
-
-    for (int i = 0; i < count; i++) {
-        size_t length = (size_t)snprintf(key, sizeof(key), "user:%d", i);
-        must(warmring_set(cache, key, length, value, strlen(value), 0, 0, NULL));
-    }
+    for (int i = 0; i < count; i++)
+        must(warmring_set(cache, key, make_key(key, i), value, strlen(value), 0, 0, NULL));
 }
 
 /* The first 500 keys were written again since. */
 static void report(warmring_t *cache, const char *when) {
     warmring_item_t item = WARMRING_ITEM_INIT;
-    int current = 0, stale = 0;
+    int found = 0, stale = 0;
     char key[32];
-
-    for (int i = 0; i < KEYS; i++) {
-        size_t length = (size_t)snprintf(key, sizeof(key), "user:%d", i);
-        if (warmring_get(cache, key, length, &item, NULL) != WARMRING_OK)
-            continue;
-        if (strcmp(item.value.data, i < 500 ? "new" : "old") == 0)
-            current++;
-        else
-            stale++;
-    }
+    for (int i = 0; i < KEYS; i++)
+        if (warmring_get(cache, key, make_key(key, i), &item, NULL) == WARMRING_OK) {
+            found++;
+            stale += strcmp(item.value.data, i < 500 ? "new" : "old") != 0;
+        }
     warmring_item_clear(&item);
-    printf("%-28s  current %4d  missing %3d  stale %d\n", when, current, KEYS - current - stale,
-           stale);
-}
-
-static void enter(warmring_t *cache, warmring_topology_t *next) {
-    must(warmring_apply(cache, next, 0));
-    warmring_topology_release(next);
+    printf("%-28s  found %4d  missing %3d  stale %d\n", when, found, KEYS - found, stale);
 }
 
 static void step(warmring_t *cache, warmring_step_t which) {
     warmring_topology_t *now, *next;
-
     must(warmring_acquire(cache, &now));
     must(warmring_topology_step(now, which, &next));
+    must(warmring_apply(cache, next, 0));
+    warmring_topology_release(next);
     warmring_topology_release(now);
-    enter(cache, next);
 }
 
-static void begin(warmring_t *cache, const char *server, uint32_t rollout) {
-    warmring_topology_t *now, *target, *next;
-
-    must(warmring_acquire(cache, &now));
-    must(warmring_topology_add_server(now, server, &target));
-    must(warmring_topology_migrate(now, target, &next));
-    enter(cache, next);
-    step(cache, WARMRING_WARM);
+static void warm(warmring_t *cache, const char *server, uint32_t rollout) {
+    warmring_topology_t *target, *at[4];
+    must(warmring_acquire(cache, &at[0]));
+    must(warmring_topology_add_server(at[0], server, &target));
+    must(warmring_topology_migrate(at[0], target, &at[1]));
+    must(warmring_topology_step(at[1], WARMRING_WARM, &at[2]));
+    must(warmring_topology_rollout(at[2], NULL, rollout, &at[3]));
+    for (int i = 1; i < 4; i++)
+        must(warmring_apply(cache, at[i], 0));
+    for (int i = 0; i < 4; i++)
+        warmring_topology_release(at[i]);
     warmring_topology_release(target);
-    warmring_topology_release(now);
-    must(warmring_acquire(cache, &now));
-    must(warmring_topology_rollout(now, NULL, rollout, &next));
-    enter(cache, next);
-    warmring_topology_release(now);
 }
 
 int main(int argc, char **argv) {
     warmring_t *cache;
-
-    if (argc != 3) {
-        fprintf(stderr, "usage: %s a=HOST:PORT,b=HOST:PORT,... NEW=HOST:PORT\n", argv[0]);
-        return 2;
-    }
+    if (argc != 3)
+        return fprintf(stderr, "usage: rollback a=HOST:PORT,b=HOST:PORT,... NEW=HOST:PORT\n"), 2;
     must(warmring_open(&cache, argv[1], NULL));
     store(cache, KEYS, "old");
-    begin(cache, argv[2], WARMRING_ROLLOUT_ALL / 2);
+    warm(cache, argv[2], WARMRING_ROLLOUT_ALL / 2);
     store(cache, 500, "new");
     report(cache, "WARMING at 50 %, 500 written");
     step(cache, WARMRING_ROLLBACK); /* PREPARED */
@@ -98,7 +87,7 @@ int main(int argc, char **argv) {
     report(cache, "rolled back");
 
     store(cache, KEYS, "old");
-    begin(cache, argv[2], WARMRING_ROLLOUT_ALL);
+    warm(cache, argv[2], WARMRING_ROLLOUT_ALL);
     step(cache, WARMRING_COMMIT); /* HANDOVER */
     step(cache, WARMRING_COMMIT); /* DRAINING */
     store(cache, 500, "new");

@@ -39,9 +39,9 @@ program_pid=
 directory=$(mktemp -d) || exit 1
 
 end_all() {
-    for pid in $program_pid $pids; do
-        kill "$pid" 2>/dev/null
-    done
+    # shellcheck disable=SC2086 # several; servers have nothing to lose
+    kill $program_pid 2>/dev/null
+    kill -KILL $pids 2>/dev/null
     wait 2>/dev/null
     rm -rf "$directory"
 }

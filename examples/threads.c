@@ -6,6 +6,10 @@
  * Servers: 3
  * Output:
  *
+ *   8 threads read back 8000 of 8000 values
+ *   server a: up, connections are shared
+ *   server b: up, connections are shared
+ *   server c: up, connections are shared
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -7,6 +7,16 @@
  * Servers: 4 + 1
  * Output:
  *
+ *   phase    rollout  readable
+ *   PREPARED      0%  1000 of 1000
+ *   WARMING       0%  1000 of 1000
+ *   WARMING      10%  1000 of 1000
+ *   WARMING     100%  1000 of 1000
+ *   HANDOVER    100%  1000 of 1000
+ *   DRAINING    100%  1000 of 1000
+ *   CLOSING     100%  1000 of 1000
+ *   SETTLING    100%  1000 of 1000
+ *   STABLE        0%  1000 of 1000
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +39,6 @@ static int count_hits(warmring_t *cache) {
     warmring_item_t item = WARMRING_ITEM_INIT;
     char key[32];
     int hits = 0;
-
     for (int i = 0; i < KEYS; i++)
         hits += warmring_get(cache, key, make_key(key, i), &item, NULL) == WARMRING_OK;
     warmring_item_clear(&item);
@@ -49,14 +58,12 @@ static warmring_topology_t *enter(warmring_t *cache, warmring_topology_t *now,
 static warmring_topology_t *step(warmring_t *cache, warmring_topology_t *now,
                                  warmring_step_t which) {
     warmring_topology_t *next;
-
     must(warmring_topology_step(now, which, &next));
     return enter(cache, now, next);
 }
 
 static warmring_topology_t *roll_out(warmring_t *cache, warmring_topology_t *now, uint32_t share) {
     warmring_topology_t *next;
-
     must(warmring_topology_rollout(now, NULL, share, &next));
     return enter(cache, now, next);
 }

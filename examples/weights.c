@@ -6,6 +6,21 @@
  * Servers: 0
  * Output:
  *
+ *   server           weight  points    share
+ *   small               1.0    1000   10.25%
+ *   medium              2.0    2000   20.46%
+ *   large               4.0    4000   43.24%
+ *   [fd00::7]:11211     2.5    2500   26.05%
+ *   drained             0.0       0    0.00%
+ *
+ *   small: weight 1 -> 2
+ *   server           before   after   gains   loses
+ *   small            10.25%  18.93%   8.68%   0.00%
+ *   medium           20.46%  18.26%   0.00%   2.20%
+ *   large            43.24%  39.09%   0.00%   4.15%
+ *   [fd00::7]:11211  26.05%  23.71%   0.00%   2.33%
+ *   drained           0.00%   0.00%   0.00%   0.00%
+ *   moved: 8.68% of all keys
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,10 +36,10 @@ static void must(warmring_status_t status) {
 static void print_shares(const warmring_topology_t *topology) {
     const warmring_ring_t *ring = warmring_topology_ring(topology, WARMRING_OLD_RING);
 
-    printf("server   weight  points    share\n");
+    printf("server           weight  points    share\n");
     for (uint32_t i = 0; i < warmring_ring_servers(ring); i++) {
         const warmring_server_t *server = warmring_topology_server(topology, WARMRING_OLD_RING, i);
-        printf("%-7s  %6.1f  %6llu  %6.2f%%\n",
+        printf("%-15s  %6.1f  %6llu  %6.2f%%\n",
                warmring_topology_label(topology, WARMRING_OLD_RING, i), server->weight,
                (unsigned long long)warmring_ring_server_points(ring, i),
                100 * warmring_ring_share(ring, i));
@@ -35,11 +50,11 @@ static void print_change(const warmring_topology_t *now, const warmring_topology
     warmring_preview_t *preview;
 
     must(warmring_topology_preview(now, next, &preview));
-    printf("server   before   after   gains   loses\n");
+    printf("server           before   after   gains   loses\n");
     for (size_t i = 0; i < warmring_preview_servers(preview); i++) {
         warmring_preview_server_t server = {.size = sizeof(server)};
         must(warmring_preview_server(preview, i, &server));
-        printf("%-7s  %5.2f%%  %5.2f%%  %5.2f%%  %5.2f%%\n", server.label,
+        printf("%-15s  %5.2f%%  %5.2f%%  %5.2f%%  %5.2f%%\n", server.label,
                100 * server.share_before, 100 * server.share_after, 100 * server.gained,
                100 * server.lost);
     }

@@ -58,7 +58,7 @@ if [ ! -f "$source/examples/Makefile" ]; then
     exit 0
 fi
 mkdir "$scratch/examples"
-cp "$source"/examples/Makefile "$source"/examples/*.c "$scratch/examples"
+cp "$source"/examples/Makefile "$source"/examples/run.sh "$source"/examples/*.c "$scratch/examples"
 chmod -R u+w "$scratch/examples"
 ${MAKE:-make} -C "$scratch/examples" CC="$CC" check || fail "an example failed"
 for example in "$scratch"/examples/*.c; do
