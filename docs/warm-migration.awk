@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+# Draws the samples of bench/migration -o FILE as an SVG: the warm migration
+# beside the cold flip, reads per second by who answered them.
+#
+#   make plot
+
+BEGIN {
+    FS = "\t"
+    width = 470; height = 250; left = 56; top = 96; gap = 40
+    count = split("hits_old hits_new origin_loads", series, " ")
+    color["hits_old"] = "#4477aa"; label["hits_old"] = "hits on the old owner, and of keys that do not move"
+    color["hits_new"] = "#228833"; label["hits_new"] = "hits on the new owner"
+    color["origin_loads"] = "#cc3311"; label["origin_loads"] = "loads from the origin of keys that the cache had lost"
+    title["warm"] = "warm migration"; title["cold"] = "cold flip of the same rings"
+}
+
+NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+
+{
+    run = $column["run"]
+    n = ++samples[run]
+    end[run, n] = $column["seconds"]
+    length_of[run, n] = $column["length"]
+    place[run, n] = $column["phase"] ($column["rollout"] == "-" ? "" : " " $column["rollout"])
+    phase[run, n] = $column["phase"]
+    for (i = 1; i <= count; i++) {
+        value = $column[series[i]] / $column["length"]
+        rate[run, n, series[i]] = value
+        if ($column["length"] > 0.2 && value > highest) highest = value
+    }
+    if ($column["seconds"] > longest) longest = $column["seconds"]
+}
+
+function x(seconds) { return offset + seconds / longest * width }
+function y(value) { return top + height - (value > scale ? scale : value) / scale * height }
+
+# The places of a run as vertical bands with their names.
+function bands(run,    n, from, text, odd) {
+    from = 0
+    for (n = 1; n <= samples[run]; n++) {
+        if (n < samples[run] && place[run, n + 1] == place[run, n]) continue
+        text = place[run, n]
+        if (phase[run, n] ~ /STABLE/) text = "STABLE"
+        if (phase[run, n] !~ /WARMING/) sub(/ .*/, "", text)
+        if (odd = !odd)
+            printf "<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"#f2f2f2\"/>\n", \
+                x(from), top, x(end[run, n]) - x(from), height
+        printf "<text transform=\"translate(%.1f,%d) rotate(-45)\">%s</text>\n", \
+            (x(from) + x(end[run, n])) / 2, top - 6, text
+        from = end[run, n]
+    }
+}
+
+# One line a second of the y axis's unit.
+function axes(    i, value) {
+    for (value = 0; value <= scale; value += scale / 4) {
+        printf "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#d8d8d8\"/>\n", \
+            x(0), x(longest), y(value), y(value)
+        printf "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%d</text>\n", x(0) - 6, y(value) + 4, value
+    }
+    for (i = 0; i <= longest; i += 5)
+        printf "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%d s</text>\n", x(i), top + height + 18, i
+}
+
+function lines(run,    i, n) {
+    for (i = 1; i <= count; i++) {
+        printf "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" points=\"", color[series[i]]
+        for (n = 1; n <= samples[run]; n++)
+            printf "%.1f,%.1f ", x(end[run, n] - length_of[run, n] / 2), y(rate[run, n, series[i]])
+        print "\"/>"
+    }
+}
+
+function panel(run) {
+    printf "<text x=\"%.1f\" y=\"22\" font-size=\"15\" font-weight=\"bold\">%s</text>\n", x(0), title[run]
+    bands(run)
+    axes()
+    lines(run)
+}
+
+END {
+    scale = 4000
+    while (scale < highest) scale += 4000
+    printf "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" ", \
+        left + 2 * width + gap + left, top + height + 100, left + 2 * width + gap + left, top + height + 100
+    print "font-family=\"sans-serif\" font-size=\"11\" fill=\"#222222\">"
+    print "<!-- SPDX-License-Identifier: Apache-2.0; made by: make plot -->"
+    print "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>"
+    offset = left
+    panel("warm")
+    offset = left + width + gap + 20
+    panel("cold")
+    for (i = 1; i <= count; i++)
+        printf "<rect x=\"%d\" y=\"%d\" width=\"18\" height=\"4\" fill=\"%s\"/><text x=\"%d\" y=\"%d\" font-size=\"12\">%s, per second</text>\n", \
+            left, top + height + 36 + 18 * i, color[series[i]], left + 26, top + height + 42 + 18 * i, label[series[i]]
+    print "</svg>"
+}
