@@ -76,9 +76,12 @@ static double median(double *values) {
 
 static void print_metric(const char *name, const char *metric, int decimals, double *first,
                          double *second) {
-    double a = median(first), b = median(second);
+    double ratios[ROUNDS];
 
-    printf("%s\t%s\t%.*f\t%.*f\t%.2f\n", name, metric, decimals, a, decimals, b, a / b);
+    for (int i = 0; i < ROUNDS; i++)
+        ratios[i] = first[i] / second[i];
+    printf("%s\t%s\t%.*f\t%.*f\t%.2f\n", name, metric, decimals, median(first), decimals,
+           median(second), median(ratios));
     fflush(stdout);
 }
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Measures two ways to do the same thing in short rounds, one after the
- * other, so that a noisy machine is noisy for both, and compares medians.
+ * other, so that a noisy machine is noisy for both. Prints the median of each
+ * and the median of the ratios of neighbouring rounds.
  */
 #ifndef BENCH_ROUNDS_H
 #define BENCH_ROUNDS_H
 
 #include <stdbool.h>
 
-#define ROUNDS 15
-#define ROUND_SECONDS 0.2
+#define ROUNDS 41
+#define ROUND_SECONDS 0.05
 #define MAX_THREADS 64
 
 /* Does one operation; `state` belongs to the thread. False ends the bench. */

@@ -21,8 +21,12 @@ NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
     n = ++samples[run]
     end[run, n] = $column["seconds"]
     length_of[run, n] = $column["length"]
-    place[run, n] = $column["phase"] ($column["rollout"] == "-" ? "" : " " $column["rollout"])
-    phase[run, n] = $column["phase"]
+    if ($column["phase"] == "STABLE")
+        place[run, n] = $column["hits_new"] > $column["hits_old"] ? "new ring" : "old ring"
+    else if ($column["phase"] == "WARMING")
+        place[run, n] = "WARMING " $column["rollout"]
+    else
+        place[run, n] = $column["phase"]
     for (i = 1; i <= count; i++) {
         value = $column[series[i]] / $column["length"]
         rate[run, n, series[i]] = value
@@ -35,23 +39,19 @@ function x(seconds) { return offset + seconds / longest * width }
 function y(value) { return top + height - (value > scale ? scale : value) / scale * height }
 
 # The places of a run as vertical bands with their names.
-function bands(run,    n, from, text, odd) {
+function bands(run,    n, from, odd) {
     from = 0
     for (n = 1; n <= samples[run]; n++) {
         if (n < samples[run] && place[run, n + 1] == place[run, n]) continue
-        text = place[run, n]
-        if (phase[run, n] ~ /STABLE/) text = "STABLE"
-        if (phase[run, n] !~ /WARMING/) sub(/ .*/, "", text)
         if (odd = !odd)
             printf "<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"#f2f2f2\"/>\n", \
                 x(from), top, x(end[run, n]) - x(from), height
         printf "<text transform=\"translate(%.1f,%d) rotate(-45)\">%s</text>\n", \
-            (x(from) + x(end[run, n])) / 2, top - 6, text
+            (x(from) + x(end[run, n])) / 2, top - 6, place[run, n]
         from = end[run, n]
     }
 }
 
-# One line a second of the y axis's unit.
 function axes(    i, value) {
     for (value = 0; value <= scale; value += scale / 4) {
         printf "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#d8d8d8\"/>\n", \
