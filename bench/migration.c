@@ -64,34 +64,34 @@ static double seconds_since(const struct timespec *begin) {
     return (double)(now.tv_sec - begin->tv_sec) + (double)(now.tv_nsec - begin->tv_nsec) / 1e9;
 }
 
-static uint64_t stable_hits(warmring_t *cache) {
-    warmring_counters_t stable = {.size = sizeof(stable)};
+/* The hits in all phases, and in STABLE, of one snapshot. */
+static void count_hits(warmring_t *cache, warmring_counters_t *all, uint64_t *stable) {
+    warmring_counters_t counters = {.size = sizeof(counters)};
     warmring_snapshot_t *snapshot;
 
     must(warmring_snapshot_create(cache, &snapshot), "snapshot");
-    must(warmring_snapshot_client(snapshot, WARMRING_STABLE, &stable), "snapshot");
+    must(warmring_snapshot_client(snapshot, WARMRING_STABLE, &counters), "snapshot");
+    *stable = counters.hits_old;
+    must(warmring_snapshot_client(snapshot, -1, &counters), "snapshot");
+    *all = counters;
     warmring_snapshot_free(snapshot);
-    return stable.hits_old;
 }
 
 /* A client counts hits on its only ring as hits on the old one; from the
  * change on it is the new one. */
-static report_totals_t totals(const run_t *run) {
-    traffic_counters_t traffic = traffic_count(run->traffic);
-    warmring_counters_t all = {.size = sizeof(all)};
-    warmring_snapshot_t *snapshot;
-    uint64_t late = run->only_new ? stable_hits(run->cache) - run->stable_old : 0;
+static report_totals_t totals(const run_t *run, const traffic_counters_t *traffic) {
+    warmring_counters_t all;
+    uint64_t stable, late;
 
-    must(warmring_snapshot_create(run->cache, &snapshot), "snapshot");
-    must(warmring_snapshot_client(snapshot, -1, &all), "snapshot");
-    warmring_snapshot_free(snapshot);
+    count_hits(run->cache, &all, &stable);
+    late = run->only_new ? stable - run->stable_old : 0;
     return (report_totals_t){
         .seconds = seconds_since(&run->begin),
-        .reads = traffic.reads,
+        .reads = traffic->reads,
         .hits_new = all.hits_new + late,
         .hits_old = all.hits_old - late,
-        .deleted = traffic.deleted,
-        .loads = traffic.loads,
+        .deleted = traffic->deleted,
+        .loads = traffic->loads,
     };
 }
 
@@ -112,8 +112,10 @@ static report_place_t place(const run_t *run) {
 
 static void apply(run_t *run, warmring_topology_t *next) {
     bool ends = warmring_topology_phase(next) == WARMRING_STABLE;
-    uint64_t stable = stable_hits(run->cache);
+    warmring_counters_t all;
+    uint64_t stable;
 
+    count_hits(run->cache, &all, &stable);
     must(warmring_apply(run->cache, next, 0), "apply");
     warmring_topology_release(next);
     if (ends) {
@@ -197,13 +199,15 @@ static void sleep_until(const struct timespec *begin, double seconds) {
 /* Samples until the stage ends; its last row may be shorter than others. */
 static void watch(run_t *run, double end) {
     report_place_t here = place(run);
+    traffic_counters_t counted;
     report_totals_t now;
 
     for (int samples = 1;; samples++) {
         double next = run->report.sampled.seconds + SAMPLE_SECONDS;
         bool last = next > end - SAMPLE_SECONDS / 2;
         sleep_until(&run->begin, last ? end : next);
-        now = totals(run);
+        counted = traffic_count(run->traffic);
+        now = totals(run, &counted);
         report_sample(&run->report, &here, &now);
         if (last || samples % SAMPLES_PER_ROW == 0)
             report_row(&run->report, &here, &now);
@@ -216,6 +220,7 @@ static void watch(run_t *run, double end) {
 static traffic_counters_t run_stages(run_t *run, origin_t *origin, const stage_t *stages,
                                      size_t count) {
     double end = 0;
+    traffic_counters_t counted;
     report_totals_t last;
 
     run->traffic = traffic_start(run->cache, origin, &run->settings->traffic);
@@ -230,9 +235,10 @@ static traffic_counters_t run_stages(run_t *run, origin_t *origin, const stage_t
         if (stages[i].seconds > 0)
             watch(run, end);
     }
-    last = totals(run);
+    counted = traffic_stop(run->traffic);
+    last = totals(run, &counted);
     report_end(&run->report, &last);
-    return traffic_stop(run->traffic);
+    return counted;
 }
 
 static traffic_counters_t run_on(const settings_t *settings, const char *name,

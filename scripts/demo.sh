@@ -23,7 +23,7 @@ echo "Building in $build"
 [[ -z $(missing_packages build test) ]] || step 'install packages' install_missing build test
 bootstrap_if_needed
 configure_in "$build"
-step compile make -C "$build" -j "$(nproc)" all bench/migration
+step compile make -C "$build" -j "$(nproc)" bench/migration
 echo
 
 # In the background, so that a signal to this script is passed on at once; the
