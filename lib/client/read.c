@@ -293,6 +293,9 @@ void wr_read(const wr_operation_t *operation, wr_read_t *reads, size_t count, wr
 }
 
 warmring_token_t wr_read_token(const wr_operation_t *operation, const wr_read_t *read) {
+    if (read->answer.status != WARMRING_OK) {
+        return (warmring_token_t){{0, 0, 0}};
+    }
     return (warmring_token_t){{read->answer.cas_out, wr_server_id(read->answer.server),
                                warmring_topology_epoch(operation->view->topology)}};
 }

@@ -32,7 +32,7 @@ typedef struct {
 void wr_read(const wr_operation_t *operation, wr_read_t *reads, size_t count, wr_request_t **queue,
              wr_watch_t *watch);
 
-/* What goes with a read that ended: the token of its item. */
+/* What goes with a read that ended: the token of its item, zero without. */
 warmring_token_t wr_read_token(const wr_operation_t *operation, const wr_read_t *read);
 
 #endif
