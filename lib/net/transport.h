@@ -54,6 +54,20 @@ typedef struct wr_transport {
     void (*receive)(wr_connection_t *connection, wr_request_t **requests, size_t count,
                     wr_deadline_t deadline);
 
+    /*
+     * Optional, all four or none (NULL): the same in steps that never wait,
+     * for a loop that drives many connections (net/batch_poll.h). start()
+     * takes the place of send(): it begins with the requests, which stay where
+     * they are until it is over, and sends what the socket takes. step() goes
+     * on after a poll that found `ready` (its revents). Both return the events
+     * to poll descriptor() for, or 0 once every request has its status.
+     * expire() gives each that has none TIMEOUT, sets `broken` and ends it.
+     */
+    int (*descriptor)(const wr_connection_t *connection);
+    short (*start)(wr_connection_t *connection, wr_request_t **requests, size_t count);
+    short (*step)(wr_connection_t *connection, short ready);
+    void (*expire)(wr_connection_t *connection);
+
     /* Frees a copy of the context made for a client. */
     void (*free_context)(void *context);
 } wr_transport_t;

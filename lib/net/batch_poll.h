@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All parts of a batch at once: one connection a server, driven side by side
+ * in one poll loop, so that no server's slowness delays another and requests
+ * are sent while answers come in.
+ */
+#ifndef WR_NET_BATCH_POLL_H
+#define WR_NET_BATCH_POLL_H
+
+#include "net/transport.h"
+
+typedef struct {
+    wr_connection_t *connection; /* not broken, at no other work */
+    wr_request_t **requests;     /* in their order */
+    size_t count;
+} wr_batch_part_t;
+
+/*
+ * Completes every request of every part by the deadline: status, `sent` and
+ * answer. Connections that are of no more use are `broken` afterwards; they
+ * stay the caller's. A transport without steps is sent to everywhere, then
+ * received from in turn. Takes memory above 32 parts; without it the
+ * requests get OUT_OF_MEMORY, nothing sent.
+ */
+void wr_batch_poll(wr_batch_part_t *parts, size_t count, wr_deadline_t deadline);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bytes to answers: the receiving half of an exchange.
+ *
+ * Lists are matched by key, every other answer by its opaque number (a miss
+ * has none), lines of quiet commands by standing before the barrier's MN. An
+ * answer that fits nothing ends the exchange: the stream is not to be trusted.
+ */
+#include "net/meta_exchange.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/number.h"
+
+/* What each answer means to each verb: status + 1, 0 when it is none. */
+#define IS(status) (uint8_t)(1 + WARMRING_##status)
+#define STORE_ANSWERS \
+    { [WR_META_HD] = IS(OK), [WR_META_NS] = IS(NOT_STORED) }
+#define READ_ANSWERS \
+    { [WR_META_VA] = IS(OK), [WR_META_EN] = IS(NOT_FOUND) }
+#define NUMBER_ANSWERS                                                                      \
+    {                                                                                       \
+        [WR_META_VA] = IS(OK), [WR_META_NF] = IS(NOT_FOUND), [WR_META_NS] = IS(NOT_STORED), \
+        [WR_META_EX] = IS(EXISTS)                                                           \
+    }
+
+static const uint8_t meanings[WR_VERBS][WR_META_KINDS] = {
+    [WR_GET] = READ_ANSWERS,
+    [WR_SET] = STORE_ANSWERS,
+    [WR_ADD] = STORE_ANSWERS,
+    [WR_REPLACE] = STORE_ANSWERS,
+    [WR_APPEND] = STORE_ANSWERS,
+    [WR_PREPEND] = STORE_ANSWERS,
+    [WR_CAS] = {[WR_META_HD] = IS(OK),
+                [WR_META_NF] = IS(NOT_FOUND),
+                [WR_META_EX] = IS(EXISTS),
+                [WR_META_NS] = IS(NOT_STORED)},
+    [WR_DELETE] = {[WR_META_HD] = IS(OK), [WR_META_NF] = IS(NOT_FOUND)},
+    [WR_UNLEASE] = {[WR_META_HD] = IS(OK), [WR_META_NF] = IS(NOT_FOUND), [WR_META_EX] = IS(EXISTS)},
+    [WR_LEASE] = STORE_ANSWERS,
+    [WR_TOUCH] =
+        {[WR_META_HD] = IS(OK), [WR_META_EN] = IS(NOT_FOUND), [WR_META_NF] = IS(NOT_FOUND)},
+    [WR_GET_AND_TOUCH] = READ_ANSWERS,
+    [WR_INCREMENT] = NUMBER_ANSWERS,
+    [WR_DECREMENT] = NUMBER_ANSWERS,
+    [WR_FLUSH] = {[WR_META_OK] = IS(OK)},
+};
+
+/* The flags a good answer must bring. */
+static const unsigned needs[WR_VERBS] = {
+    [WR_GET] = WR_META_HAS_FLAGS | WR_META_HAS_CAS,
+    [WR_GET_AND_TOUCH] = WR_META_HAS_FLAGS | WR_META_HAS_CAS,
+    [WR_LEASE] = WR_META_HAS_CAS,
+};
+
+/* Flags that other users of the server may cause on an item. */
+static const unsigned tolerated = WR_META_HAS_WON | WR_META_HAS_GIVEN | WR_META_HAS_STALE;
+
+static void abort_protocol(wr_meta_exchange_t *exchange, const char *why) {
+    wr_meta_abort(exchange, wr_fail(WARMRING_PROTOCOL_ERROR, "%s: %s", exchange->label, why));
+}
+
+static bool text_is(const wr_meta_reply_t *reply, const char *text) {
+    size_t length = strlen(text);
+    return reply->text.length >= length && memcmp(reply->text.data, text, length) == 0;
+}
+
+typedef struct {
+    wr_meta_kind_t kind;
+    warmring_status_t status;
+    bool keeps_sync;
+    const char *text; /* how it starts */
+} error_t;
+
+static const error_t errors[] = {
+    {WR_META_CLIENT_ERROR, WARMRING_NOT_NUMERIC, true, "cannot increment or decrement non-numeric"},
+    {WR_META_CLIENT_ERROR, WARMRING_AUTH_FAILED, false, "unauthenticated"},
+    {WR_META_CLIENT_ERROR, WARMRING_SERVER_ERROR, false, ""},
+    {WR_META_SERVER_ERROR, WARMRING_TOO_LARGE, true, "object too large"},
+    {WR_META_SERVER_ERROR, WARMRING_SERVER_ERROR, true, ""},
+    {WR_META_ERROR, WARMRING_SERVER_ERROR, false, ""},
+};
+
+/* NULL: the line is no error. */
+static const error_t *find_error(const wr_meta_reply_t *reply) {
+    if (reply->kind < WR_META_ERROR) {
+        return NULL;
+    }
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+        if (errors[i].kind == reply->kind && text_is(reply, errors[i].text)) {
+            return &errors[i];
+        }
+    }
+    return NULL;
+}
+
+static warmring_status_t fail_with(const wr_meta_exchange_t *exchange, const error_t *error,
+                                   const wr_meta_reply_t *reply) {
+    const char *word = error->kind == WR_META_ERROR          ? "ERROR"
+                       : error->kind == WR_META_CLIENT_ERROR ? "CLIENT_ERROR"
+                                                             : "SERVER_ERROR";
+    return wr_fail(error->status, "%s: %s%s%.*s", exchange->label, word,
+                   reply->text.length > 0 ? " " : "", (int)reply->text.length, reply->text.data);
+}
+
+/* A line that belongs to quiet commands, or ends their part. */
+static void answer_quiet(wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
+    const error_t *error = find_error(reply);
+    if (reply->kind == WR_META_MN && exchange->answered < exchange->encoded) {
+        exchange->quiet_in = 0;
+    } else if (reply->kind == WR_META_ERROR) {
+        wr_meta_abort(exchange, fail_with(exchange, error, reply));
+    } else if (error != NULL) {
+        exchange->broken |= !error->keeps_sync;
+    } else if (reply->kind > WR_META_EX || reply->kind == WR_META_VA) {
+        abort_protocol(exchange, "unexpected answer to a command that wants none");
+    }
+}
+
+/* The request at `answered`, or the list from there on, is complete. */
+static void complete(wr_meta_exchange_t *exchange, size_t next) {
+    exchange->answered = next;
+    exchange->list_end = 0;
+    bool drained = exchange->piece == exchange->pieces_end;
+    wr_meta_skip_silent(exchange, drained ? exchange->encoded : exchange->answered);
+}
+
+static void answer_error(wr_meta_exchange_t *exchange, const error_t *error,
+                         const wr_meta_reply_t *reply) {
+    warmring_status_t status = fail_with(exchange, error, reply);
+    if (reply->kind == WR_META_ERROR || exchange->list_end != 0) {
+        wr_meta_abort(exchange, status);
+        return;
+    }
+    exchange->requests[exchange->answered]->status = status;
+    exchange->broken |= !error->keeps_sync;
+    wr_meta_next_opaque(&exchange->opaque_in);
+    complete(exchange, exchange->answered + 1);
+}
+
+static void expect_item(wr_meta_exchange_t *exchange, wr_request_t *request,
+                        const wr_meta_reply_t *reply) {
+    char *room = NULL;
+    exchange->item = request;
+    exchange->item_status = WARMRING_OK;
+    if (request->sink != NULL) {
+        room = request->sink->reserve(request->sink, reply->value_length);
+        exchange->item_status = room != NULL ? WARMRING_OK : request->sink->refusal;
+    }
+    request->value_out = room;
+    request->value_length = reply->value_length;
+    request->flags_out = reply->flags;
+    request->cas_out = reply->cas;
+    request->ttl = (reply->has & WR_META_HAS_TTL) != 0 ? reply->ttl : WR_TTL_UNKNOWN;
+    wr_meta_expect(&exchange->reader, room, reply->value_length);
+}
+
+static void expect_number(wr_meta_exchange_t *exchange, wr_request_t *request,
+                          const wr_meta_reply_t *reply) {
+    if (reply->value_length > sizeof exchange->digits) {
+        abort_protocol(exchange, "number too long");
+        return;
+    }
+    exchange->item = request;
+    request->value_length = reply->value_length;
+    wr_meta_expect(&exchange->reader, exchange->digits, reply->value_length);
+}
+
+static bool matches_key(const wr_request_t *request, const wr_meta_reply_t *reply) {
+    return request->status == WR_META_PENDING && request->key.length == reply->key.length &&
+           memcmp(request->key.data, reply->key.data, reply->key.length) == 0;
+}
+
+/* Items come in the order of their keys, so the first try nearly always hits;
+ * a proxy may answer in another. */
+static wr_request_t *find_in_list(wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
+    size_t length = exchange->list_end - exchange->answered;
+    size_t index = exchange->list_next;
+    for (size_t i = 0; i < length; i++) {
+        wr_request_t *request = exchange->requests[index++];
+        index = index < exchange->list_end ? index : exchange->answered;
+        if (matches_key(request, reply)) {
+            exchange->list_next = index;
+            return request;
+        }
+    }
+    return NULL;
+}
+
+static void end_list(wr_meta_exchange_t *exchange) {
+    for (size_t i = exchange->answered; i < exchange->list_end; i++) {
+        wr_request_t *request = exchange->requests[i];
+        if (request->status == WR_META_PENDING) {
+            request->status = WARMRING_NOT_FOUND;
+        }
+    }
+    complete(exchange, exchange->list_end);
+}
+
+static void answer_list(wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
+    if (reply->kind == WR_META_END) {
+        end_list(exchange);
+        return;
+    }
+    if (reply->kind != WR_META_VALUE || (reply->has & WR_META_HAS_CAS) == 0) {
+        abort_protocol(exchange, "unexpected answer to gets");
+        return;
+    }
+    wr_request_t *request = find_in_list(exchange, reply);
+    if (request == NULL) {
+        abort_protocol(exchange, "item of a key that was not asked for");
+        return;
+    }
+    expect_item(exchange, request, reply);
+}
+
+static bool is_opaque(const wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
+    if ((reply->has & WR_META_HAS_OPAQUE) == 0) {
+        return reply->kind == WR_META_EN || reply->kind == WR_META_OK;
+    }
+    uint64_t number;
+    return wr_parse_uint(reply->opaque.data, reply->opaque.length, WR_META_OPAQUE_LIMIT, &number) &&
+           number == exchange->opaque_in;
+}
+
+static const char *check_flags(const wr_meta_exchange_t *exchange, const wr_request_t *request,
+                               const wr_meta_reply_t *reply, bool good) {
+    unsigned wanted = needs[request->verb] | (request->wants_ttl ? WR_META_HAS_TTL : 0u);
+    if ((reply->has & ~(wanted | tolerated | WR_META_HAS_OPAQUE)) != 0) {
+        return "answer with flags that were not asked for";
+    }
+    if (good && (reply->has & needs[request->verb]) != needs[request->verb]) {
+        return "answer without the flags asked for";
+    }
+    return is_opaque(exchange, reply) ? NULL : "answer to another command";
+}
+
+static void answer_one(wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
+    wr_request_t *request = exchange->requests[exchange->answered];
+    uint8_t meaning = meanings[request->verb][reply->kind];
+    const char *wrong = meaning == 0 ? "unexpected answer"
+                                     : check_flags(exchange, request, reply, meaning == IS(OK));
+    if (wrong != NULL) {
+        abort_protocol(exchange, wrong);
+        return;
+    }
+    wr_meta_next_opaque(&exchange->opaque_in);
+    if (reply->kind == WR_META_VA) {
+        bool is_item = needs[request->verb] != 0;
+        (is_item ? expect_item : expect_number)(exchange, request, reply);
+        return;
+    }
+    if (request->verb == WR_LEASE) {
+        request->cas_out = reply->cas;
+    }
+    request->status = (warmring_status_t)(meaning - 1);
+    complete(exchange, exchange->answered + 1);
+}
+
+static void answer_line(wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
+    wr_meta_skip_silent(exchange, exchange->encoded);
+    if (exchange->quiet_in > 0) {
+        answer_quiet(exchange, reply);
+        return;
+    }
+    if (exchange->answered == exchange->encoded) {
+        abort_protocol(exchange, "answer to no command");
+        return;
+    }
+    if (exchange->list_end == 0) {
+        size_t length = wr_meta_list_length(exchange, exchange->answered);
+        exchange->list_end = length == 0 ? 0 : exchange->answered + length;
+        exchange->list_next = exchange->answered;
+    }
+    const error_t *error = find_error(reply);
+    if (error != NULL) {
+        answer_error(exchange, error, reply);
+    } else if (exchange->list_end != 0) {
+        answer_list(exchange, reply);
+    } else {
+        answer_one(exchange, reply);
+    }
+}
+
+static bool read_digits(wr_meta_exchange_t *exchange, wr_request_t *request) {
+    size_t length = request->value_length;
+    while (length > 0 && exchange->digits[length - 1] == ' ') {
+        length--;
+    }
+    return wr_parse_uint(exchange->digits, length, UINT64_MAX, &request->number);
+}
+
+static void finish_value(wr_meta_exchange_t *exchange) {
+    wr_request_t *request = exchange->item;
+    exchange->item = NULL;
+    if (needs[request->verb] != 0) {
+        request->status = exchange->item_status;
+    } else if (read_digits(exchange, request)) {
+        request->status = WARMRING_OK;
+    } else {
+        abort_protocol(exchange, "answer is not a number");
+        return;
+    }
+    if (exchange->list_end == 0) {
+        complete(exchange, exchange->answered + 1);
+    }
+}
+
+/* Bytes behind the last answer that nobody asked for. */
+static bool has_junk(const wr_meta_exchange_t *exchange) {
+    return wr_meta_done(exchange) && exchange->quiet_in == 0 && wr_meta_has_rest(&exchange->reader);
+}
+
+void wr_meta_absorb(wr_meta_exchange_t *exchange) {
+    wr_meta_reply_t reply;
+    const char *wrong = NULL;
+    for (;;) {
+        switch (wr_meta_next(&exchange->reader, &reply, &wrong)) {
+        case WR_META_MORE:
+            exchange->broken |= has_junk(exchange);
+            return;
+        case WR_META_LINE:
+            answer_line(exchange, &reply);
+            break;
+        case WR_META_BODY:
+            finish_value(exchange);
+            break;
+        case WR_META_BROKEN:
+            abort_protocol(exchange, wrong);
+            break;
+        }
+        if (exchange->broken && exchange->answered == exchange->count) {
+            return;
+        }
+    }
+}

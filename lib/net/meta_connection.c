@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The system calls of a connection.
+ *
+ * Deadlines. Sends use MSG_DONTWAIT, since a send that blocks on a unix socket
+ * starts its timeout anew with every chunk; what does not fit the socket waits
+ * in poll(), where answers are read meanwhile. Receives block under
+ * SO_RCVTIMEO, which is reset only when it would outlast the deadline or wake
+ * up needlessly often: calls with the same deadline set it once. Whatever a
+ * recv brought, the time left is computed again before the next, so a server
+ * that drips gains nothing. Once the deadline has passed, what has come
+ * already is still read: another server may have used up the time.
+ */
+#include "net/meta_connection.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stddef.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/fork.h"
+#include "base/memory.h"
+
+enum {
+    LATE_READS = 64,   /* after the deadline */
+    READS_A_STEP = 16, /* before another connection gets its turn */
+    QUIET_READ = 64    /* commands without answer before what came is taken in */
+};
+
+static const wr_time_t millisecond = 1000000;
+
+const wr_meta_limits_t wr_meta_default_limits = {
+    .line = 2048, .key = WR_META_KEY_MAX, .value = (size_t)128 << 20};
+
+static wr_meta_connection_t *mine(wr_connection_t *connection) {
+    return (wr_meta_connection_t *)connection;
+}
+
+warmring_status_t wr_meta_connect(const wr_meta_options_t *options, const char *label,
+                                  const wr_address_t *address, wr_deadline_t deadline,
+                                  wr_meta_connection_t **connection) {
+    wr_meta_connection_t *opened = wr_malloc(sizeof *opened);
+    if (opened == NULL) {
+        return wr_fail_memory();
+    }
+    warmring_status_t status =
+        wr_meta_socket(label, address, options->keepalive, deadline, &opened->descriptor);
+    if (status != WARMRING_OK) {
+        wr_free(opened);
+        return status;
+    }
+    opened->base = (wr_connection_t){.opened_at = wr_now(), .generation = wr_fork_generation()};
+    opened->timeout = 0;
+    wr_meta_exchange_init(&opened->exchange, label, &options->stub, &options->limits, opened->input,
+                          sizeof opened->input);
+    *connection = opened;
+    return WARMRING_OK;
+}
+
+void wr_meta_close(wr_connection_t *connection) {
+    close(mine(connection)->descriptor);
+    wr_free(connection);
+}
+
+int wr_meta_descriptor(const wr_connection_t *connection) {
+    return ((const wr_meta_connection_t *)connection)->descriptor;
+}
+
+static bool has_unsent(const wr_meta_exchange_t *exchange) {
+    return exchange->piece != exchange->pieces_end || exchange->encoded != exchange->count;
+}
+
+static void lose(wr_meta_connection_t *connection, ssize_t result) {
+    const char *label = connection->exchange.label;
+    warmring_status_t status =
+        result == 0
+            ? wr_fail(WARMRING_CONNECTION_LOST, "%s: connection closed by the server", label)
+            : wr_fail(WARMRING_CONNECTION_LOST, "%s: connection lost: %m", label);
+    wr_meta_abort(&connection->exchange, status);
+}
+
+void wr_meta_expire(wr_connection_t *connection) {
+    wr_meta_exchange_t *exchange = &mine(connection)->exchange;
+    const char *what = has_unsent(exchange) ? "sending" : "waiting for the answer";
+    wr_meta_abort(exchange, wr_fail(WARMRING_TIMEOUT, "%s: timed out %s", exchange->label, what));
+    connection->broken = true;
+}
+
+/* One recv into whatever is expected; its result. */
+static ssize_t receive_once(wr_meta_connection_t *connection, int flags, size_t *room) {
+    struct iovec pieces[2];
+    int count = wr_meta_room(&connection->exchange.reader, pieces);
+    ssize_t length;
+    if (count == 1) {
+        *room = pieces[0].iov_len;
+        length = recv(connection->descriptor, pieces[0].iov_base, pieces[0].iov_len, flags);
+    } else {
+        struct msghdr message = {.msg_iov = pieces, .msg_iovlen = (size_t)count};
+        *room = pieces[0].iov_len + pieces[1].iov_len;
+        length = recvmsg(connection->descriptor, &message, flags);
+    }
+    if (length > 0) {
+        wr_meta_filled(&connection->exchange.reader, (size_t)length);
+        wr_meta_absorb(&connection->exchange);
+    }
+    return length;
+}
+
+static bool is_later(ssize_t length) {
+    return length < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+}
+
+/* Takes in what has come already. */
+static void receive_ready(wr_meta_connection_t *connection) {
+    for (int i = 0; i < READS_A_STEP; i++) {
+        size_t room;
+        ssize_t length = receive_once(connection, MSG_DONTWAIT, &room);
+        if (length <= 0) {
+            if (!is_later(length)) {
+                lose(connection, length);
+            }
+            return;
+        }
+        if ((size_t)length < room || wr_meta_done(&connection->exchange)) {
+            return;
+        }
+    }
+}
+
+/* A send failed for good: the server may have said why. */
+static void lose_sending(wr_meta_connection_t *connection) {
+    int error = errno;
+    size_t room;
+    receive_once(connection, MSG_DONTWAIT, &room);
+    if (!connection->exchange.broken) {
+        errno = error;
+        lose(connection, -1);
+    }
+}
+
+static void send_ready(wr_meta_connection_t *connection) {
+    for (;;) {
+        size_t count;
+        struct iovec *pieces = wr_meta_output(&connection->exchange, &count);
+        if (count == 0) {
+            return;
+        }
+        struct msghdr message = {.msg_iov = pieces, .msg_iovlen = count};
+        ssize_t length =
+            count == 1 ? send(connection->descriptor, pieces->iov_base, pieces->iov_len,
+                              MSG_DONTWAIT | MSG_NOSIGNAL)
+                       : sendmsg(connection->descriptor, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (length > 0) {
+            wr_meta_written(&connection->exchange, (size_t)length);
+        } else if (errno != EINTR) {
+            if (!is_later(length)) {
+                lose_sending(connection);
+            }
+            return;
+        }
+    }
+}
+
+/* Marks the connection after the last answer. */
+static void finish(wr_meta_connection_t *connection) {
+    connection->base.used = true;
+    connection->base.broken |= connection->exchange.broken;
+}
+
+/* Commands without answer draw lines all the same; left unread they would fill
+ * the socket until the server stops reading. */
+static void take_quiet_lines(wr_meta_connection_t *connection) {
+    uint32_t quiet = connection->exchange.quiet_in;
+    if (quiet >= QUIET_READ && quiet % QUIET_READ == 0 && !connection->exchange.broken) {
+        receive_ready(connection);
+    }
+}
+
+static void begin(wr_meta_connection_t *connection, wr_request_t **requests, size_t count) {
+    wr_meta_begin(&connection->exchange, requests, count);
+    send_ready(connection);
+    take_quiet_lines(connection);
+}
+
+static short wants(wr_meta_connection_t *connection) {
+    if (wr_meta_done(&connection->exchange)) {
+        finish(connection);
+        return 0;
+    }
+    return has_unsent(&connection->exchange) ? POLLIN | POLLOUT : POLLIN;
+}
+
+short wr_meta_start(wr_connection_t *connection, wr_request_t **requests, size_t count) {
+    begin(mine(connection), requests, count);
+    return wants(mine(connection));
+}
+
+short wr_meta_step(wr_connection_t *connection, short ready) {
+    if ((ready & ~POLLOUT) != 0) {
+        receive_ready(mine(connection));
+    }
+    send_ready(mine(connection));
+    return wants(mine(connection));
+}
+
+void wr_meta_send(wr_connection_t *connection, wr_request_t **requests, size_t count,
+                  wr_deadline_t deadline) {
+    (void)deadline;
+    begin(mine(connection), requests, count);
+}
+
+/* Makes a recv end by itself about when the deadline does. */
+static void set_timeout(wr_meta_connection_t *connection, wr_time_t left) {
+    enum { TOLERATED_MS = 5 };
+    if (connection->timeout >= left / 2 && connection->timeout != 0 &&
+        connection->timeout <= left + TOLERATED_MS * millisecond) {
+        return;
+    }
+    wr_time_t rounded = left > millisecond ? left : millisecond;
+    struct timeval timeout = {.tv_sec = rounded / (1000 * millisecond),
+                              .tv_usec = rounded / 1000 % 1000000};
+    if (setsockopt(connection->descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) ==
+        0) {
+        connection->timeout = rounded;
+    }
+}
+
+/* Waits until some of the rest can be sent or some answer read. */
+static void wait_and_step(wr_meta_connection_t *connection, wr_deadline_t deadline) {
+    struct pollfd wait = {.fd = connection->descriptor, .events = POLLIN | POLLOUT};
+    int left = wr_deadline_left_ms(deadline);
+    int ready = poll(&wait, 1, left);
+    if (ready > 0) {
+        wr_meta_step(&connection->base, wait.revents);
+    } else if (ready == 0 && left == 0) {
+        wr_meta_expire(&connection->base);
+    }
+}
+
+static void wait_and_receive(wr_meta_connection_t *connection, wr_time_t left) {
+    if (left > 0) {
+        set_timeout(connection, left);
+    }
+    size_t room;
+    ssize_t length = receive_once(connection, left > 0 ? 0 : MSG_DONTWAIT, &room);
+    if (length > 0) {
+        return;
+    }
+    if (!is_later(length)) {
+        lose(connection, length);
+    } else if (left == 0) {
+        wr_meta_expire(&connection->base);
+    }
+}
+
+void wr_meta_receive(wr_connection_t *base, wr_request_t **requests, size_t count,
+                     wr_deadline_t deadline) {
+    (void)requests;
+    (void)count;
+    wr_meta_connection_t *connection = mine(base);
+    int late = 0;
+    while (!wr_meta_done(&connection->exchange)) {
+        wr_time_t left = wr_deadline_left(deadline);
+        if (left == 0 && ++late > LATE_READS) {
+            wr_meta_expire(base);
+        } else if (has_unsent(&connection->exchange)) {
+            wait_and_step(connection, deadline);
+        } else {
+            wait_and_receive(connection, left);
+        }
+    }
+    finish(connection);
+}

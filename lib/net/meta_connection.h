@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One socket to one memcached, spoken to in meta commands: an exchange with
+ * the system calls around it. transport_meta.c makes a transport of it.
+ *
+ * The socket blocks. A single call is one send and one recv: sends never wait
+ * (MSG_DONTWAIT), receives wait under SO_RCVTIMEO. The poll loop of a batch
+ * uses the same socket with MSG_DONTWAIT throughout.
+ */
+#ifndef WR_NET_META_CONNECTION_H
+#define WR_NET_META_CONNECTION_H
+
+#include "net/meta_exchange.h"
+#include "net/transport.h"
+
+enum { WR_META_IN = 65536 };
+
+typedef struct {
+    wr_meta_limits_t limits;
+    wr_meta_stub_t stub;
+    bool keepalive;
+} wr_meta_options_t;
+
+typedef struct {
+    wr_connection_t base;
+    int descriptor;
+    wr_time_t timeout; /* the SO_RCVTIMEO in force; 0: none yet */
+    wr_meta_exchange_t exchange;
+    char input[WR_META_IN];
+} wr_meta_connection_t;
+
+/* A line of 2,048 bytes, keys of 250, values of 128 MB. */
+extern const wr_meta_limits_t wr_meta_default_limits;
+
+/*
+ * Connects. `label` starts every text and outlives the connection. OK, or
+ * CONNECT_FAILED, TIMEOUT, OUT_OF_MEMORY.
+ */
+warmring_status_t wr_meta_connect(const wr_meta_options_t *options, const char *label,
+                                  const wr_address_t *address, wr_deadline_t deadline,
+                                  wr_meta_connection_t **connection);
+
+void wr_meta_close(wr_connection_t *connection);
+
+/* As the members of wr_transport_t. */
+void wr_meta_send(wr_connection_t *connection, wr_request_t **requests, size_t count,
+                  wr_deadline_t deadline);
+void wr_meta_receive(wr_connection_t *connection, wr_request_t **requests, size_t count,
+                     wr_deadline_t deadline);
+int wr_meta_descriptor(const wr_connection_t *connection);
+short wr_meta_start(wr_connection_t *connection, wr_request_t **requests, size_t count);
+short wr_meta_step(wr_connection_t *connection, short ready);
+void wr_meta_expire(wr_connection_t *connection);
+
+/* A connected, blocking, close-on-exec socket; meta_connect.c. */
+warmring_status_t wr_meta_socket(const char *label, const wr_address_t *address, bool keepalive,
+                                 wr_deadline_t deadline, int *descriptor);
+
+#endif

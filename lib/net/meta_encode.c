@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests as memcached's text commands.
+ *
+ * One row a verb says what its line is made of. Zero flags and a zero
+ * expiration are the server's defaults and left out, except where the command
+ * exists to set an expiration. Expirations come in wire form; the server reads
+ * them into 32 signed bits and refuses more, so later ones are cut to the last
+ * moment it knows.
+ */
+#include "net/meta_encode.h"
+
+#include <string.h>
+
+enum {
+    HAS_VALUE = 1,
+    HAS_FLAGS = 2,
+    HAS_EXPIRATION = 4,
+    SETS_EXPIRATION = 8,
+    HAS_CAS = 16,
+    HAS_DELTA = 32,
+    HAS_STUB = 64,
+    NO_KEY = 128,
+    IS_CLASSIC = 256, /* "noreply", no opaque */
+    MUST_ANSWER = 512,
+    IS_READ = 1024
+};
+
+typedef struct {
+    char command[12];
+    char mode[8];
+    unsigned has;
+} line_t;
+
+static const line_t lines[WR_VERBS] = {
+    [WR_GET] = {"mg ", " v f c", IS_READ | MUST_ANSWER},
+    [WR_SET] = {"ms ", "", HAS_VALUE | HAS_FLAGS | HAS_EXPIRATION},
+    [WR_ADD] = {"ms ", " ME", HAS_VALUE | HAS_FLAGS | HAS_EXPIRATION},
+    [WR_REPLACE] = {"ms ", " MR", HAS_VALUE | HAS_FLAGS | HAS_EXPIRATION},
+    [WR_APPEND] = {"ms ", " MA", HAS_VALUE},
+    [WR_PREPEND] = {"ms ", " MP", HAS_VALUE},
+    [WR_CAS] = {"ms ", "", HAS_VALUE | HAS_FLAGS | HAS_EXPIRATION | HAS_CAS},
+    [WR_DELETE] = {"md ", "", 0},
+    [WR_UNLEASE] = {"md ", "", HAS_CAS},
+    [WR_LEASE] = {"ms ", " 0 ME c", HAS_STUB | MUST_ANSWER},
+    [WR_TOUCH] = {"mg ", "", SETS_EXPIRATION},
+    [WR_GET_AND_TOUCH] = {"mg ", " v f c", SETS_EXPIRATION | IS_READ | MUST_ANSWER},
+    [WR_INCREMENT] = {"ma ", "", HAS_DELTA},
+    [WR_DECREMENT] = {"ma ", " M-", HAS_DELTA},
+    [WR_FLUSH] = {"flush_all", "", NO_KEY | IS_CLASSIC},
+};
+
+warmring_status_t wr_meta_refusal(const wr_request_t *request) {
+    unsigned has = lines[request->verb].has;
+    if ((has & NO_KEY) == 0 && request->key.length - 1 >= WR_META_KEY_MAX) {
+        return WARMRING_BAD_KEY;
+    }
+    return (has & HAS_CAS) != 0 && request->cas == 0 ? WARMRING_NOT_SUPPORTED : WARMRING_OK;
+}
+
+bool wr_meta_is_quiet(const wr_request_t *request) {
+    return request->noreply && (lines[request->verb].has & MUST_ANSWER) == 0;
+}
+
+bool wr_meta_has_value(const wr_request_t *request) {
+    return (lines[request->verb].has & (HAS_VALUE | HAS_STUB)) != 0;
+}
+
+static char *put(char *out, const char *bytes, size_t length) {
+    memcpy(out, bytes, length);
+    return out + length;
+}
+
+static char *put_text(char *out, const char *text) {
+    while (*text != '\0') {
+        *out++ = *text++;
+    }
+    return out;
+}
+
+char *wr_meta_encode_number(char *out, uint64_t number) {
+    char digits[20];
+    char *first = digits + sizeof digits;
+    do {
+        *--first = (char)('0' + number % 10);
+        number /= 10;
+    } while (number != 0);
+    return put(out, first, (size_t)(digits + sizeof digits - first));
+}
+
+static char *put_flag(char *out, char flag, uint64_t number) {
+    *out++ = ' ';
+    *out++ = flag;
+    return wr_meta_encode_number(out, number);
+}
+
+static char *put_time(char *out, char flag, uint32_t expiration) {
+    return put_flag(out, flag, expiration < INT32_MAX ? expiration : INT32_MAX);
+}
+
+static char *put_delta(char *out, const wr_request_t *request) {
+    /* q does not hide the answer to v */
+    out = wr_meta_is_quiet(request) ? out : put(out, " v", 2);
+    out = put_flag(out, 'D', request->delta);
+    if (request->initial != NULL) {
+        out = put_time(out, 'N', request->expiration);
+        out = put_flag(out, 'J', *request->initial);
+    }
+    return out;
+}
+
+static char *put_stub(char *out, const wr_meta_stub_t *stub) {
+    out = put_time(out, 'T', stub->lifetime_s);
+    return put_flag(out, 'F', stub->flags);
+}
+
+static char *put_fields(char *out, const wr_request_t *request, unsigned has,
+                        const wr_meta_stub_t *stub) {
+    if ((has & HAS_FLAGS) != 0 && request->flags != 0) {
+        out = put_flag(out, 'F', request->flags);
+    }
+    if ((has & SETS_EXPIRATION) != 0 || ((has & HAS_EXPIRATION) != 0 && request->expiration != 0)) {
+        out = put_time(out, 'T', request->expiration);
+    }
+    if ((has & HAS_CAS) != 0) {
+        out = put_flag(out, 'C', request->cas);
+    }
+    if ((has & HAS_DELTA) != 0) {
+        out = put_delta(out, request);
+    }
+    if ((has & HAS_STUB) != 0) {
+        out = put_stub(out, stub);
+    }
+    return out;
+}
+
+static char *put_ending(char *out, const wr_request_t *request, unsigned has, uint32_t opaque) {
+    if (wr_meta_is_quiet(request)) {
+        out = put_text(out, (has & IS_CLASSIC) != 0 ? " noreply" : " q");
+    } else if ((has & IS_CLASSIC) == 0) {
+        out = put_flag(out, 'O', opaque);
+    }
+    return put(out, "\r\n", 2);
+}
+
+char *wr_meta_encode(char *out, const wr_request_t *request, uint32_t opaque,
+                     const wr_meta_stub_t *stub) {
+    const line_t *line = &lines[request->verb];
+    out = put_text(out, line->command);
+    if ((line->has & NO_KEY) == 0) {
+        out = put(out, request->key.data, request->key.length);
+    }
+    if ((line->has & HAS_VALUE) != 0) {
+        *out++ = ' ';
+        out = wr_meta_encode_number(out, request->value.length);
+    }
+    out = put_text(out, line->mode);
+    if ((line->has & IS_READ) != 0 && request->wants_ttl) {
+        out = put(out, " t", 2);
+    }
+    out = put_fields(out, request, line->has, stub);
+    return put_ending(out, request, line->has, opaque);
+}
+
+static bool joins(const wr_request_t *request) {
+    return request->verb == WR_GET && !request->wants_ttl &&
+           request->key.length - 1 < WR_META_KEY_MAX;
+}
+
+size_t wr_meta_gets_length(wr_request_t *const *requests, size_t count) {
+    size_t bytes = sizeof "gets\r\n" - 1;
+    size_t length = 0;
+    while (length < count && joins(requests[length])) {
+        bytes += 1 + requests[length]->key.length;
+        if (bytes > WR_META_GETS_MAX) {
+            break;
+        }
+        length++;
+    }
+    return length;
+}
+
+char *wr_meta_encode_gets(char *out, wr_request_t *const *requests, size_t count) {
+    out = put(out, "gets", 4);
+    for (size_t i = 0; i < count; i++) {
+        *out++ = ' ';
+        out = put(out, requests[i]->key.data, requests[i]->key.length);
+    }
+    return put(out, "\r\n", 2);
+}
+
+char *wr_meta_encode_barrier(char *out) {
+    return put(out, "mn\r\n", 4);
+}

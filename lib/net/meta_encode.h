@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests as memcached's text commands: pure, no I/O, no memory.
+ *
+ * Every command but the classic ones is a meta command. One that is answered
+ * carries an opaque number, which its answer must bring back, so that an
+ * answer is never taken for another command's.
+ */
+#ifndef WR_NET_META_ENCODE_H
+#define WR_NET_META_ENCODE_H
+
+#include "net/request.h"
+
+enum {
+    WR_META_KEY_MAX = 250,
+    WR_META_HEAD_MAX = 512,     /* room for any command line of one request */
+    WR_META_GETS_MAX = 8192,    /* and for one of many keys */
+    WR_META_OPAQUE_LIMIT = 1000 /* opaque numbers are below */
+};
+
+/* What a lease leaves where nothing was. */
+typedef struct {
+    uint32_t flags;
+    uint32_t lifetime_s;
+} wr_meta_stub_t;
+
+/*
+ * Why a request cannot be spoken: OK, BAD_KEY (no length from 1 to
+ * WR_META_KEY_MAX) or NOT_SUPPORTED (bound to token 0, as a server without
+ * CAS hands out: it would not be bound at all). Such a request is skipped.
+ */
+warmring_status_t wr_meta_refusal(const wr_request_t *request);
+
+/* Whether the request waits for no answer. Reads and leases always do. */
+bool wr_meta_is_quiet(const wr_request_t *request);
+
+/* Whether the value and CR LF follow the line. */
+bool wr_meta_has_value(const wr_request_t *request);
+
+/*
+ * Writes the command line, CR LF included, and returns its end. `out` has room
+ * for WR_META_HEAD_MAX bytes; the request is not refused.
+ */
+char *wr_meta_encode(char *out, const wr_request_t *request, uint32_t opaque,
+                     const wr_meta_stub_t *stub);
+
+/*
+ * How many of the first requests go into one `gets` line: plain reads that
+ * want no TTL. 0 or 1 means that there is nothing to join. Depends on the
+ * questions alone, so that sender and receiver agree on it.
+ */
+size_t wr_meta_gets_length(wr_request_t *const *requests, size_t count);
+
+/* Writes that line; `out` has room for WR_META_GETS_MAX bytes. */
+char *wr_meta_encode_gets(char *out, wr_request_t *const *requests, size_t count);
+
+/* The command that is answered MN once all before it are done. */
+char *wr_meta_encode_barrier(char *out);
+
+/* A number in decimal, at most 20 bytes. */
+char *wr_meta_encode_number(char *out, uint64_t number);
+
+#endif

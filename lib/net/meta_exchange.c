@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests to bytes, and what both directions share.
+ *
+ * Two cursors walk over the same requests: `encoded` turns them into commands,
+ * a window of the output buffer at a time, and `answered` follows with the
+ * answers. Both must agree on what was sent: which requests were refused,
+ * which are quiet, where a barrier stands, how plain reads were joined into
+ * lists. All of that depends on the questions alone, so it is computed twice
+ * rather than stored.
+ *
+ * Quiet commands (q) are not silent: an error, NS, EX or, by version, NF, HD
+ * and EN of theirs still comes. They are answered OK when sent, and the next
+ * command with an answer is preceded by a barrier (mn): up to its MN every
+ * line is theirs. The other half, answers, is in meta_answer.c.
+ */
+#include "net/meta_exchange.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+
+void wr_meta_exchange_init(wr_meta_exchange_t *exchange, const char *label,
+                           const wr_meta_stub_t *stub, const wr_meta_limits_t *limits, char *buffer,
+                           size_t capacity) {
+    memset(exchange, 0, sizeof *exchange);
+    exchange->label = label;
+    exchange->stub = *stub;
+    wr_meta_reader_init(&exchange->reader, limits, buffer, capacity);
+}
+
+static warmring_status_t refuse(const wr_meta_exchange_t *exchange, warmring_status_t refusal) {
+    return refusal == WARMRING_BAD_KEY
+               ? wr_fail(refusal, "key must have 1 to %d bytes", WR_META_KEY_MAX)
+               : wr_fail(refusal, "%s: the token is 0: the server runs without CAS (-C)",
+                         exchange->label);
+}
+
+void wr_meta_begin(wr_meta_exchange_t *exchange, wr_request_t **requests, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        warmring_status_t refusal = wr_meta_refusal(requests[i]);
+        requests[i]->status = refusal == WARMRING_OK ? WR_META_PENDING : refuse(exchange, refusal);
+        requests[i]->sent = false;
+    }
+    exchange->requests = requests;
+    exchange->count = count;
+    exchange->encoded = 0;
+    exchange->window = 0;
+    exchange->answered = 0;
+}
+
+/* ---- commands ---------------------------------------------------------- */
+
+/* A window being filled: bytes from `first` on are no piece yet. */
+typedef struct {
+    char *first;
+    char *at;
+} window_t;
+
+static void add_piece(wr_meta_exchange_t *exchange, const char *bytes, size_t length) {
+    if (length > 0) {
+        exchange->pieces[exchange->pieces_end++] = (struct iovec){(char *)bytes, length};
+    }
+}
+
+static void close_piece(wr_meta_exchange_t *exchange, window_t *window) {
+    add_piece(exchange, window->first, (size_t)(window->at - window->first));
+    window->first = window->at;
+}
+
+static void put_value(wr_meta_exchange_t *exchange, window_t *window, const wr_request_t *request) {
+    size_t length = request->verb == WR_LEASE ? 0 : request->value.length;
+    if (length > WR_META_SMALL) {
+        close_piece(exchange, window);
+        add_piece(exchange, request->value.data, length);
+    } else if (length > 0) {
+        memcpy(window->at, request->value.data, length);
+        window->at += length;
+    }
+    *window->at++ = '\r';
+    *window->at++ = '\n';
+}
+
+static void put_barrier(wr_meta_exchange_t *exchange, window_t *window) {
+    if (exchange->quiet_out > 0) {
+        window->at = wr_meta_encode_barrier(window->at);
+        exchange->quiet_out = 0;
+    }
+}
+
+void wr_meta_next_opaque(uint32_t *opaque) {
+    *opaque = *opaque + 1 < WR_META_OPAQUE_LIMIT ? *opaque + 1 : 0;
+}
+
+static void put_request(wr_meta_exchange_t *exchange, window_t *window) {
+    const wr_request_t *request = exchange->requests[exchange->encoded++];
+    if (wr_meta_refusal(request) != WARMRING_OK) {
+        return;
+    }
+    bool quiet = wr_meta_is_quiet(request);
+    if (quiet) {
+        exchange->quiet_out++;
+    } else {
+        put_barrier(exchange, window);
+    }
+    window->at = wr_meta_encode(window->at, request, exchange->opaque_out, &exchange->stub);
+    if (wr_meta_has_value(request)) {
+        put_value(exchange, window, request);
+    }
+    if (!quiet) {
+        wr_meta_next_opaque(&exchange->opaque_out);
+    }
+}
+
+static void put_list(wr_meta_exchange_t *exchange, window_t *window, size_t length) {
+    put_barrier(exchange, window);
+    window->at = wr_meta_encode_gets(window->at, exchange->requests + exchange->encoded, length);
+    exchange->encoded += length;
+}
+
+size_t wr_meta_list_length(const wr_meta_exchange_t *exchange, size_t index) {
+    size_t left = exchange->count - index;
+    if (left < 2) {
+        return 0;
+    }
+    size_t length = wr_meta_gets_length(exchange->requests + index, left);
+    return length < 2 ? 0 : length;
+}
+
+static bool has_room(const wr_meta_exchange_t *exchange, const window_t *window, size_t bytes) {
+    return exchange->pieces_end + 3 <= WR_META_PIECES &&
+           (size_t)(exchange->out + WR_META_OUT - window->at) >= bytes;
+}
+
+static void fill_window(wr_meta_exchange_t *exchange) {
+    enum { BARRIER = 4, SINGLE = WR_META_HEAD_MAX + WR_META_SMALL + 2 + BARRIER };
+    window_t window = {exchange->out, exchange->out};
+    exchange->window = exchange->encoded;
+    exchange->window_sent = false;
+    exchange->piece = exchange->pieces_end = 0;
+    while (exchange->encoded < exchange->count && has_room(exchange, &window, SINGLE)) {
+        size_t list = wr_meta_list_length(exchange, exchange->encoded);
+        if (list == 0) {
+            put_request(exchange, &window);
+        } else if (has_room(exchange, &window, WR_META_GETS_MAX + BARRIER)) {
+            put_list(exchange, &window, list);
+        } else {
+            break;
+        }
+    }
+    close_piece(exchange, &window);
+}
+
+/* ---- what the cursors have passed --------------------------------------- */
+
+void wr_meta_skip_silent(wr_meta_exchange_t *exchange, size_t bound) {
+    while (exchange->answered < bound && exchange->list_end == 0) {
+        wr_request_t *request = exchange->requests[exchange->answered];
+        if (wr_meta_refusal(request) == WARMRING_OK) {
+            if (!wr_meta_is_quiet(request)) {
+                return;
+            }
+            request->status = WARMRING_OK;
+            exchange->quiet_in++;
+        }
+        exchange->answered++;
+    }
+}
+
+struct iovec *wr_meta_output(wr_meta_exchange_t *exchange, size_t *count) {
+    if (exchange->piece == exchange->pieces_end && exchange->encoded < exchange->count) {
+        fill_window(exchange);
+        if (exchange->piece == exchange->pieces_end) { /* all refused */
+            wr_meta_skip_silent(exchange, exchange->encoded);
+        }
+    }
+    *count = exchange->pieces_end - exchange->piece;
+    return exchange->pieces + exchange->piece;
+}
+
+static void mark_sent(wr_meta_exchange_t *exchange) {
+    for (size_t i = exchange->window; i < exchange->encoded; i++) {
+        exchange->requests[i]->sent = wr_meta_refusal(exchange->requests[i]) == WARMRING_OK;
+    }
+    exchange->window_sent = true;
+}
+
+void wr_meta_written(wr_meta_exchange_t *exchange, size_t length) {
+    if (!exchange->window_sent) {
+        mark_sent(exchange);
+    }
+    while (length > 0) {
+        struct iovec *piece = &exchange->pieces[exchange->piece];
+        size_t taken = length < piece->iov_len ? length : piece->iov_len;
+        piece->iov_base = (char *)piece->iov_base + taken;
+        piece->iov_len -= taken;
+        length -= taken;
+        exchange->piece += piece->iov_len == 0;
+    }
+    if (exchange->piece == exchange->pieces_end) {
+        wr_meta_skip_silent(exchange, exchange->encoded);
+    }
+}
+
+bool wr_meta_done(const wr_meta_exchange_t *exchange) {
+    return exchange->answered == exchange->count && exchange->piece == exchange->pieces_end;
+}
+
+void wr_meta_abort(wr_meta_exchange_t *exchange, warmring_status_t status) {
+    for (size_t i = 0; i < exchange->count; i++) {
+        wr_request_t *request = exchange->requests[i];
+        if (request->status == WR_META_PENDING) {
+            request->status = status;
+        }
+    }
+    exchange->answered = exchange->encoded = exchange->count;
+    exchange->piece = exchange->pieces_end = 0;
+    exchange->broken = true;
+}
