@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "tap.h"
+#include "../lib/tap.h"
 
 static const uint64_t seven = 7;
 

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../lib/tap.h"
 #include "net/meta_reader.h"
-#include "tap.h"
 
 static const wr_meta_limits_t limits = {.line = 512, .key = 250, .value = 1000};
 

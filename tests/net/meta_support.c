@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/un.h>
 
-#include "tap.h"
+#include "../lib/tap.h"
 
 static const wr_transport_t bare = {
     .name = "bare meta",
