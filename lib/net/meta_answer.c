@@ -63,7 +63,8 @@ static void abort_protocol(wr_meta_exchange_t *exchange, const char *why) {
 
 static bool text_is(const wr_meta_reply_t *reply, const char *text) {
     size_t length = strlen(text);
-    return reply->text.length >= length && memcmp(reply->text.data, text, length) == 0;
+    return length == 0 ||
+           (reply->text.length >= length && memcmp(reply->text.data, text, length) == 0);
 }
 
 typedef struct {
