@@ -220,9 +220,9 @@ static bool is_opaque(const wr_meta_exchange_t *exchange, const wr_meta_reply_t 
     if ((reply->has & WR_META_HAS_OPAQUE) == 0) {
         return reply->kind == WR_META_EN || reply->kind == WR_META_OK;
     }
-    uint64_t number;
-    return wr_parse_uint(reply->opaque.data, reply->opaque.length, WR_META_OPAQUE_LIMIT, &number) &&
-           number == exchange->opaque_in;
+    char expected[20];
+    size_t length = (size_t)(wr_meta_encode_number(expected, exchange->opaque_in) - expected);
+    return reply->opaque.length == length && memcmp(reply->opaque.data, expected, length) == 0;
 }
 
 static const char *check_flags(const wr_meta_exchange_t *exchange, const wr_request_t *request,

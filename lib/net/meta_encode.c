@@ -26,28 +26,38 @@ enum {
     IS_READ = 1024
 };
 
+/* Texts are copied with all their room, then cut: one move each. */
+enum { TEXT_ROOM = 16 };
 typedef struct {
-    char command[12];
-    char mode[8];
+    char text[TEXT_ROOM];
+    uint8_t length;
+} text_t;
+
+typedef struct {
+    text_t command;
+    text_t mode;
     unsigned has;
 } line_t;
 
+#define TEXT(text) \
+    { text, sizeof text - 1 }
+
 static const line_t lines[WR_VERBS] = {
-    [WR_GET] = {"mg ", " v f c", IS_READ | MUST_ANSWER},
-    [WR_SET] = {"ms ", "", HAS_VALUE | HAS_FLAGS | HAS_EXPIRATION},
-    [WR_ADD] = {"ms ", " ME", HAS_VALUE | HAS_FLAGS | HAS_EXPIRATION},
-    [WR_REPLACE] = {"ms ", " MR", HAS_VALUE | HAS_FLAGS | HAS_EXPIRATION},
-    [WR_APPEND] = {"ms ", " MA", HAS_VALUE},
-    [WR_PREPEND] = {"ms ", " MP", HAS_VALUE},
-    [WR_CAS] = {"ms ", "", HAS_VALUE | HAS_FLAGS | HAS_EXPIRATION | HAS_CAS},
-    [WR_DELETE] = {"md ", "", 0},
-    [WR_UNLEASE] = {"md ", "", HAS_CAS},
-    [WR_LEASE] = {"ms ", " 0 ME c", HAS_STUB | MUST_ANSWER},
-    [WR_TOUCH] = {"mg ", "", SETS_EXPIRATION},
-    [WR_GET_AND_TOUCH] = {"mg ", " v f c", SETS_EXPIRATION | IS_READ | MUST_ANSWER},
-    [WR_INCREMENT] = {"ma ", "", HAS_DELTA},
-    [WR_DECREMENT] = {"ma ", " M-", HAS_DELTA},
-    [WR_FLUSH] = {"flush_all", "", NO_KEY | IS_CLASSIC},
+    [WR_GET] = {TEXT("mg "), TEXT(" v f c"), IS_READ | MUST_ANSWER},
+    [WR_SET] = {TEXT("ms "), TEXT(""), HAS_VALUE | HAS_FLAGS | HAS_EXPIRATION},
+    [WR_ADD] = {TEXT("ms "), TEXT(" ME"), HAS_VALUE | HAS_FLAGS | HAS_EXPIRATION},
+    [WR_REPLACE] = {TEXT("ms "), TEXT(" MR"), HAS_VALUE | HAS_FLAGS | HAS_EXPIRATION},
+    [WR_APPEND] = {TEXT("ms "), TEXT(" MA"), HAS_VALUE},
+    [WR_PREPEND] = {TEXT("ms "), TEXT(" MP"), HAS_VALUE},
+    [WR_CAS] = {TEXT("ms "), TEXT(""), HAS_VALUE | HAS_FLAGS | HAS_EXPIRATION | HAS_CAS},
+    [WR_DELETE] = {TEXT("md "), TEXT(""), 0},
+    [WR_UNLEASE] = {TEXT("md "), TEXT(""), HAS_CAS},
+    [WR_LEASE] = {TEXT("ms "), TEXT(" 0 ME c"), HAS_STUB | MUST_ANSWER},
+    [WR_TOUCH] = {TEXT("mg "), TEXT(""), SETS_EXPIRATION},
+    [WR_GET_AND_TOUCH] = {TEXT("mg "), TEXT(" v f c"), SETS_EXPIRATION | IS_READ | MUST_ANSWER},
+    [WR_INCREMENT] = {TEXT("ma "), TEXT(""), HAS_DELTA},
+    [WR_DECREMENT] = {TEXT("ma "), TEXT(" M-"), HAS_DELTA},
+    [WR_FLUSH] = {TEXT("flush_all"), TEXT(""), NO_KEY | IS_CLASSIC},
 };
 
 warmring_status_t wr_meta_refusal(const wr_request_t *request) {
@@ -71,11 +81,9 @@ static char *put(char *out, const char *bytes, size_t length) {
     return out + length;
 }
 
-static char *put_text(char *out, const char *text) {
-    while (*text != '\0') {
-        *out++ = *text++;
-    }
-    return out;
+static char *put_text(char *out, const text_t *text) {
+    memcpy(out, text->text, TEXT_ROOM);
+    return out + text->length;
 }
 
 char *wr_meta_encode_number(char *out, uint64_t number) {
@@ -136,7 +144,8 @@ static char *put_fields(char *out, const wr_request_t *request, unsigned has,
 
 static char *put_ending(char *out, const wr_request_t *request, unsigned has, uint32_t opaque) {
     if (wr_meta_is_quiet(request)) {
-        out = put_text(out, (has & IS_CLASSIC) != 0 ? " noreply" : " q");
+        static const text_t quiet = TEXT(" q"), classic = TEXT(" noreply");
+        out = put_text(out, (has & IS_CLASSIC) != 0 ? &classic : &quiet);
     } else if ((has & IS_CLASSIC) == 0) {
         out = put_flag(out, 'O', opaque);
     }
@@ -146,7 +155,7 @@ static char *put_ending(char *out, const wr_request_t *request, unsigned has, ui
 char *wr_meta_encode(char *out, const wr_request_t *request, uint32_t opaque,
                      const wr_meta_stub_t *stub) {
     const line_t *line = &lines[request->verb];
-    out = put_text(out, line->command);
+    out = put_text(out, &line->command);
     if ((line->has & NO_KEY) == 0) {
         out = put(out, request->key.data, request->key.length);
     }
@@ -154,7 +163,7 @@ char *wr_meta_encode(char *out, const wr_request_t *request, uint32_t opaque,
         *out++ = ' ';
         out = wr_meta_encode_number(out, request->value.length);
     }
-    out = put_text(out, line->mode);
+    out = put_text(out, &line->mode);
     if ((line->has & IS_READ) != 0 && request->wants_ttl) {
         out = put(out, " t", 2);
     }

@@ -37,16 +37,25 @@ static warmring_status_t refuse(const wr_meta_exchange_t *exchange, warmring_sta
 }
 
 void wr_meta_begin(wr_meta_exchange_t *exchange, wr_request_t **requests, size_t count) {
+    exchange->any_refused = false;
     for (size_t i = 0; i < count; i++) {
         warmring_status_t refusal = wr_meta_refusal(requests[i]);
-        requests[i]->status = refusal == WARMRING_OK ? WR_META_PENDING : refuse(exchange, refusal);
+        requests[i]->status = WR_META_PENDING;
         requests[i]->sent = false;
+        if (refusal != WARMRING_OK) {
+            requests[i]->status = refuse(exchange, refusal);
+            exchange->any_refused = true;
+        }
     }
     exchange->requests = requests;
     exchange->count = count;
     exchange->encoded = 0;
     exchange->window = 0;
     exchange->answered = 0;
+}
+
+static bool is_refused(const wr_meta_exchange_t *exchange, const wr_request_t *request) {
+    return exchange->any_refused && wr_meta_refusal(request) != WARMRING_OK;
 }
 
 /* ---- commands ---------------------------------------------------------- */
@@ -94,7 +103,7 @@ void wr_meta_next_opaque(uint32_t *opaque) {
 
 static void put_request(wr_meta_exchange_t *exchange, window_t *window) {
     const wr_request_t *request = exchange->requests[exchange->encoded++];
-    if (wr_meta_refusal(request) != WARMRING_OK) {
+    if (is_refused(exchange, request)) {
         return;
     }
     bool quiet = wr_meta_is_quiet(request);
@@ -156,7 +165,7 @@ static void fill_window(wr_meta_exchange_t *exchange) {
 void wr_meta_skip_silent(wr_meta_exchange_t *exchange, size_t bound) {
     while (exchange->answered < bound && exchange->list_end == 0) {
         wr_request_t *request = exchange->requests[exchange->answered];
-        if (wr_meta_refusal(request) == WARMRING_OK) {
+        if (!is_refused(exchange, request)) {
             if (!wr_meta_is_quiet(request)) {
                 return;
             }
@@ -180,7 +189,7 @@ struct iovec *wr_meta_output(wr_meta_exchange_t *exchange, size_t *count) {
 
 static void mark_sent(wr_meta_exchange_t *exchange) {
     for (size_t i = exchange->window; i < exchange->encoded; i++) {
-        exchange->requests[i]->sent = wr_meta_refusal(exchange->requests[i]) == WARMRING_OK;
+        exchange->requests[i]->sent = !is_refused(exchange, exchange->requests[i]);
     }
     exchange->window_sent = true;
 }

@@ -28,6 +28,7 @@ typedef struct {
     wr_meta_stub_t stub;
     wr_request_t **requests;
     size_t count;
+    bool any_refused; /* some of them cannot be spoken */
 
     /* commands */
     size_t encoded;      /* requests before this one became bytes */

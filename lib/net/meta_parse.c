@@ -52,19 +52,24 @@ static bool is_digit(char c) {
     return (unsigned)(c - '0') < 10;
 }
 
+/* Nineteen digits cannot overflow 64 bits; more are checked one by one. */
 static bool read_number(cursor_t *cursor, uint64_t most, uint64_t *number) {
-    const char *start = cursor->at;
+    enum { SAFE_DIGITS = 19 };
+    const char *at = cursor->at;
     uint64_t value = 0;
-    while (is_digit(*cursor->at)) {
-        uint64_t digit = (uint64_t)(*cursor->at - '0');
-        if (value > most / 10 || value * 10 > most - digit) {
+    for (; is_digit(*at) && at - cursor->at < SAFE_DIGITS; at++) {
+        value = value * 10 + (uint64_t)(*at - '0');
+    }
+    for (; is_digit(*at); at++) {
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value)) {
             return false;
         }
-        value = value * 10 + digit;
-        cursor->at++;
     }
+    bool found = at != cursor->at && value <= most;
+    cursor->at = at;
     *number = value;
-    return cursor->at != start;
+    return found;
 }
 
 static bool read_space(cursor_t *cursor) {

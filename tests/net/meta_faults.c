@@ -249,7 +249,9 @@ static void test_deaf(void) {
 static void test_stale(void) {
     static const fake_step_t script[] = {FAKE_RESET(), FAKE_END};
     fake_server_t *server = fake_server_start(script);
-    wr_meta_connection_t *connection = must_open(fake_server_address(server));
+    char address[64]; /* the connection's label, which must outlive the server */
+    snprintf(address, sizeof address, "%s", fake_server_address(server));
+    wr_meta_connection_t *connection = must_open(address);
     fake_server_free(server);
     wr_request_t request = request_of(WR_SET, "key", "value");
     tap_status(run(connection, &request, SHORT_MS), WARMRING_CONNECTION_LOST, "a stale one");
