@@ -58,7 +58,8 @@ static const unsigned needs[WR_VERBS] = {
 static const unsigned tolerated = WR_META_HAS_WON | WR_META_HAS_GIVEN | WR_META_HAS_STALE;
 
 static void abort_protocol(wr_meta_exchange_t *exchange, const char *why) {
-    wr_meta_abort(exchange, wr_fail(WARMRING_PROTOCOL_ERROR, "%s: %s", exchange->label, why));
+    wr_meta_abort(exchange, wr_fail(WARMRING_PROTOCOL_ERROR, "%s: unexpected answer (%s)",
+                                    exchange->label, why));
 }
 
 static bool text_is(const wr_meta_reply_t *reply, const char *text) {
@@ -98,11 +99,14 @@ static const error_t *find_error(const wr_meta_reply_t *reply) {
 
 static warmring_status_t fail_with(const wr_meta_exchange_t *exchange, const error_t *error,
                                    const wr_meta_reply_t *reply) {
-    const char *word = error->kind == WR_META_ERROR          ? "ERROR"
-                       : error->kind == WR_META_CLIENT_ERROR ? "CLIENT_ERROR"
-                                                             : "SERVER_ERROR";
-    return wr_fail(error->status, "%s: %s%s%.*s", exchange->label, word,
-                   reply->text.length > 0 ? " " : "", (int)reply->text.length, reply->text.data);
+    static const char *const words[WR_META_KINDS] = {[WR_META_ERROR] = "ERROR ",
+                                                     [WR_META_CLIENT_ERROR] = "CLIENT_ERROR ",
+                                                     [WR_META_SERVER_ERROR] = "SERVER_ERROR "};
+    if (reply->text.length == 0) {
+        return wr_fail(WARMRING_PROTOCOL_ERROR, "%s: unexpected answer (ERROR)", exchange->label);
+    }
+    return wr_fail(error->status, "%s: server answered: %s%.*s", exchange->label,
+                   words[reply->kind], (int)reply->text.length, reply->text.data);
 }
 
 /* A line that belongs to quiet commands, or ends their part. */
@@ -115,7 +119,7 @@ static void answer_quiet(wr_meta_exchange_t *exchange, const wr_meta_reply_t *re
     } else if (error != NULL) {
         exchange->broken |= !error->keeps_sync;
     } else if (reply->kind > WR_META_EX || reply->kind == WR_META_VA) {
-        abort_protocol(exchange, "unexpected answer to a command that wants none");
+        abort_protocol(exchange, "to a command that wants none");
     }
 }
 
@@ -205,7 +209,7 @@ static void answer_list(wr_meta_exchange_t *exchange, const wr_meta_reply_t *rep
         return;
     }
     if (reply->kind != WR_META_VALUE || (reply->has & WR_META_HAS_CAS) == 0) {
-        abort_protocol(exchange, "unexpected answer to gets");
+        abort_protocol(exchange, "to gets");
         return;
     }
     wr_request_t *request = find_in_list(exchange, reply);
@@ -229,19 +233,19 @@ static const char *check_flags(const wr_meta_exchange_t *exchange, const wr_requ
                                const wr_meta_reply_t *reply, bool good) {
     unsigned wanted = needs[request->verb] | (request->wants_ttl ? WR_META_HAS_TTL : 0u);
     if ((reply->has & ~(wanted | tolerated | WR_META_HAS_OPAQUE)) != 0) {
-        return "answer with flags that were not asked for";
+        return "flags that were not asked for";
     }
     if (good && (reply->has & needs[request->verb]) != needs[request->verb]) {
-        return "answer without the flags asked for";
+        return "without the flags asked for";
     }
-    return is_opaque(exchange, reply) ? NULL : "answer to another command";
+    return is_opaque(exchange, reply) ? NULL : "to another command";
 }
 
 static void answer_one(wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
     wr_request_t *request = exchange->requests[exchange->answered];
     uint8_t meaning = meanings[request->verb][reply->kind];
-    const char *wrong = meaning == 0 ? "unexpected answer"
-                                     : check_flags(exchange, request, reply, meaning == IS(OK));
+    const char *wrong =
+        meaning == 0 ? "of another kind" : check_flags(exchange, request, reply, meaning == IS(OK));
     if (wrong != NULL) {
         abort_protocol(exchange, wrong);
         return;
@@ -266,7 +270,7 @@ static void answer_line(wr_meta_exchange_t *exchange, const wr_meta_reply_t *rep
         return;
     }
     if (exchange->answered == exchange->encoded) {
-        abort_protocol(exchange, "answer to no command");
+        abort_protocol(exchange, "to no command");
         return;
     }
     if (exchange->list_end == 0) {
@@ -300,7 +304,7 @@ static void finish_value(wr_meta_exchange_t *exchange) {
     } else if (read_digits(exchange, request)) {
         request->status = WARMRING_OK;
     } else {
-        abort_protocol(exchange, "answer is not a number");
+        abort_protocol(exchange, "not a number");
         return;
     }
     if (exchange->list_end == 0) {

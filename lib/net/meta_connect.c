@@ -19,7 +19,9 @@
 enum { RETRY_MS = 5 };
 
 static warmring_status_t fail_connect(const char *label) {
-    return wr_fail(WARMRING_CONNECT_FAILED, "%s: cannot connect: %m", label);
+    return errno == ECONNREFUSED
+               ? wr_fail(WARMRING_CONNECT_FAILED, "%s: connection refused", label)
+               : wr_fail(WARMRING_CONNECT_FAILED, "%s: cannot connect: %m", label);
 }
 
 static warmring_status_t time_out(const char *label, wr_time_t begun) {
@@ -27,8 +29,8 @@ static warmring_status_t time_out(const char *label, wr_time_t begun) {
                    (long long)((wr_now() - begun) / 1000000));
 }
 
-/* The pending connect's result as an errno; ETIMEDOUT when the deadline came
- * first and EINPROGRESS with it. */
+/* The pending connect's result as an errno; EINPROGRESS when the deadline came
+ * first. */
 static int await_connect(int descriptor, wr_deadline_t deadline) {
     struct pollfd wait = {.fd = descriptor, .events = POLLOUT};
     int ready;

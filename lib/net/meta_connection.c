@@ -76,15 +76,23 @@ static void lose(wr_meta_connection_t *connection, ssize_t result) {
     const char *label = connection->exchange.label;
     warmring_status_t status =
         result == 0
-            ? wr_fail(WARMRING_CONNECTION_LOST, "%s: connection closed by the server", label)
-            : wr_fail(WARMRING_CONNECTION_LOST, "%s: connection lost: %m", label);
+            ? wr_fail(WARMRING_CONNECTION_LOST, "%s: connection lost (closed by the server)", label)
+            : wr_fail(WARMRING_CONNECTION_LOST, "%s: connection lost (%m)", label);
     wr_meta_abort(&connection->exchange, status);
 }
 
+static void expire(wr_meta_connection_t *connection, wr_time_t waited) {
+    wr_meta_exchange_t *exchange = &connection->exchange;
+    long long ms = (long long)(waited / millisecond);
+    warmring_status_t status =
+        has_unsent(exchange)
+            ? wr_fail(WARMRING_TIMEOUT, "%s: not all was sent within %lld ms", exchange->label, ms)
+            : wr_fail(WARMRING_TIMEOUT, "%s: no answer within %lld ms", exchange->label, ms);
+    wr_meta_abort(exchange, status);
+}
+
 void wr_meta_expire(wr_connection_t *connection) {
-    wr_meta_exchange_t *exchange = &mine(connection)->exchange;
-    const char *what = has_unsent(exchange) ? "sending" : "waiting for the answer";
-    wr_meta_abort(exchange, wr_fail(WARMRING_TIMEOUT, "%s: timed out %s", exchange->label, what));
+    expire(mine(connection), wr_now() - mine(connection)->begun);
     connection->broken = true;
 }
 
@@ -165,7 +173,6 @@ static void send_ready(wr_meta_connection_t *connection) {
 
 /* Marks the connection after the last answer. */
 static void finish(wr_meta_connection_t *connection) {
-    connection->base.used = true;
     connection->base.broken |= connection->exchange.broken;
 }
 
@@ -193,6 +200,7 @@ static short wants(wr_meta_connection_t *connection) {
 }
 
 short wr_meta_start(wr_connection_t *connection, wr_request_t **requests, size_t count) {
+    mine(connection)->begun = wr_now();
     begin(mine(connection), requests, count);
     return wants(mine(connection));
 }
@@ -227,6 +235,11 @@ static void set_timeout(wr_meta_connection_t *connection, wr_time_t left) {
     }
 }
 
+/* From the first wait to the deadline, rounded up to a millisecond. */
+static wr_time_t time_given(const wr_meta_connection_t *connection, wr_deadline_t deadline) {
+    return deadline.at - connection->begun + millisecond - 1;
+}
+
 /* Waits until some of the rest can be sent or some answer read. */
 static void wait_and_step(wr_meta_connection_t *connection, wr_deadline_t deadline) {
     struct pollfd wait = {.fd = connection->descriptor, .events = POLLIN | POLLOUT};
@@ -235,11 +248,12 @@ static void wait_and_step(wr_meta_connection_t *connection, wr_deadline_t deadli
     if (ready > 0) {
         wr_meta_step(&connection->base, wait.revents);
     } else if (ready == 0 && left == 0) {
-        wr_meta_expire(&connection->base);
+        expire(connection, time_given(connection, deadline));
     }
 }
 
-static void wait_and_receive(wr_meta_connection_t *connection, wr_time_t left) {
+static void wait_and_receive(wr_meta_connection_t *connection, wr_deadline_t deadline,
+                             wr_time_t left) {
     if (left > 0) {
         set_timeout(connection, left);
     }
@@ -251,7 +265,7 @@ static void wait_and_receive(wr_meta_connection_t *connection, wr_time_t left) {
     if (!is_later(length)) {
         lose(connection, length);
     } else if (left == 0) {
-        wr_meta_expire(&connection->base);
+        expire(connection, time_given(connection, deadline));
     }
 }
 
@@ -261,14 +275,17 @@ void wr_meta_receive(wr_connection_t *base, wr_request_t **requests, size_t coun
     (void)count;
     wr_meta_connection_t *connection = mine(base);
     int late = 0;
-    while (!wr_meta_done(&connection->exchange)) {
+    for (bool first = true; !wr_meta_done(&connection->exchange); first = false) {
         wr_time_t left = wr_deadline_left(deadline);
+        if (first) {
+            connection->begun = deadline.at - left;
+        }
         if (left == 0 && ++late > LATE_READS) {
-            wr_meta_expire(base);
+            expire(connection, time_given(connection, deadline));
         } else if (has_unsent(&connection->exchange)) {
             wait_and_step(connection, deadline);
         } else {
-            wait_and_receive(connection, left);
+            wait_and_receive(connection, deadline, left);
         }
     }
     finish(connection);

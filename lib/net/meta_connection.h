@@ -25,6 +25,7 @@ typedef struct {
     wr_connection_t base;
     int descriptor;
     wr_time_t timeout; /* the SO_RCVTIMEO in force; 0: none yet */
+    wr_time_t begun;   /* the wait for answers; for texts */
     wr_meta_exchange_t exchange;
     char input[WR_META_IN];
 } wr_meta_connection_t;

@@ -65,7 +65,7 @@ warmring_status_t wr_meta_refusal(const wr_request_t *request) {
     if ((has & NO_KEY) == 0 && request->key.length - 1 >= WR_META_KEY_MAX) {
         return WARMRING_BAD_KEY;
     }
-    return (has & HAS_CAS) != 0 && request->cas == 0 ? WARMRING_NOT_SUPPORTED : WARMRING_OK;
+    return (has & HAS_CAS) != 0 && request->cas == 0 ? WARMRING_BAD_ARGUMENT : WARMRING_OK;
 }
 
 bool wr_meta_is_quiet(const wr_request_t *request) {

@@ -26,7 +26,7 @@ typedef struct {
 
 /*
  * Why a request cannot be spoken: OK, BAD_KEY (no length from 1 to
- * WR_META_KEY_MAX) or NOT_SUPPORTED (bound to token 0, as a server without
+ * WR_META_KEY_MAX) or BAD_ARGUMENT (bound to token 0, as a server without
  * CAS hands out: it would not be bound at all). Such a request is skipped.
  */
 warmring_status_t wr_meta_refusal(const wr_request_t *request);

@@ -32,8 +32,7 @@ void wr_meta_exchange_init(wr_meta_exchange_t *exchange, const char *label,
 static warmring_status_t refuse(const wr_meta_exchange_t *exchange, warmring_status_t refusal) {
     return refusal == WARMRING_BAD_KEY
                ? wr_fail(refusal, "key must have 1 to %d bytes", WR_META_KEY_MAX)
-               : wr_fail(refusal, "%s: the token is 0: the server runs without CAS (-C)",
-                         exchange->label);
+               : wr_fail(refusal, "%s: a token of zero", exchange->label);
 }
 
 void wr_meta_begin(wr_meta_exchange_t *exchange, wr_request_t **requests, size_t count) {

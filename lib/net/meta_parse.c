@@ -161,11 +161,11 @@ static const char *read_flags(cursor_t *cursor, wr_meta_reply_t *reply) {
         }
         const flag_t *flag = find_flag(*cursor->at);
         if (flag == NULL || (reply->has & flag->has) != 0) {
-            return "unknown or repeated flag in an answer";
+            return "unknown or repeated flag";
         }
         cursor->at++;
         if (!flag->read(cursor, reply)) {
-            return "bad flag in an answer";
+            return "bad flag";
         }
         reply->has |= flag->has;
     }
@@ -186,7 +186,7 @@ static const char *read_length(cursor_t *cursor, wr_meta_reply_t *reply) {
 
 static const char *read_classic_item(cursor_t *cursor, wr_meta_reply_t *reply) {
     if (!read_space(cursor) || !read_token(cursor, &reply->key)) {
-        return "bad or over-long key in an answer";
+        return "bad or over-long key";
     }
     if (!read_space(cursor) || !read_flags_value(cursor, reply) || !read_space(cursor)) {
         return "bad VALUE line";
@@ -206,7 +206,7 @@ static const char *read_classic_item(cursor_t *cursor, wr_meta_reply_t *reply) {
 }
 
 static const char *read_text(cursor_t *cursor, wr_meta_reply_t *reply) {
-    if (!read_space(cursor)) {
+    if (!read_space(cursor) || cursor->at == cursor->end) {
         return "bad error line";
     }
     reply->text = (warmring_bytes_t){cursor->at, (size_t)(cursor->end - cursor->at)};
@@ -256,7 +256,7 @@ const char *wr_meta_parse(const wr_meta_limits_t *limits, const char *line, size
     }
     const word_t *word = find_word(line, length - 2);
     if (word == NULL) {
-        return "unknown answer";
+        return "not a line of memcached's";
     }
     memset(reply, 0, sizeof *reply);
     reply->kind = (wr_meta_kind_t)word->kind;
@@ -265,5 +265,5 @@ const char *wr_meta_parse(const wr_meta_limits_t *limits, const char *line, size
     if (wrong != NULL) {
         return wrong;
     }
-    return cursor.at == cursor.end ? NULL : "junk at the end of an answer";
+    return cursor.at == cursor.end ? NULL : "junk at the end of a line";
 }

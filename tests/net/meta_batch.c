@@ -139,10 +139,10 @@ static void test_refused(wr_meta_connection_t *connection) {
     batch.requests[5].verb = WR_UNLEASE;
     run_many(connection, batch.pointers, batch.count, WAIT_MS);
     tap_status(batch.requests[2].status, WARMRING_BAD_KEY, "a long key among others");
-    tap_status(batch.requests[5].status, WARMRING_NOT_SUPPORTED, "token 0 at the end");
+    tap_status(batch.requests[5].status, WARMRING_BAD_ARGUMENT, "token 0 at the end");
     tap_int((int64_t)count_status(&batch, WARMRING_OK), 4, "the others are answered");
     run_many(connection, batch.pointers + 5, 1, WAIT_MS);
-    tap_status(batch.requests[5].status, WARMRING_NOT_SUPPORTED, "nothing but a refusal");
+    tap_status(batch.requests[5].status, WARMRING_BAD_ARGUMENT, "nothing but a refusal");
     batch_free(&batch);
 }
 

@@ -96,9 +96,9 @@ static void test_refusals(void) {
     tap_status(wr_meta_refusal(&request), WARMRING_OK, "no key to flush");
     request.key.length = 1;
     request.verb = WR_UNLEASE;
-    tap_status(wr_meta_refusal(&request), WARMRING_NOT_SUPPORTED, "md C0 would delete anything");
+    tap_status(wr_meta_refusal(&request), WARMRING_BAD_ARGUMENT, "md C0 would delete anything");
     request.verb = WR_CAS;
-    tap_status(wr_meta_refusal(&request), WARMRING_NOT_SUPPORTED, "ms C0 is not bound");
+    tap_status(wr_meta_refusal(&request), WARMRING_BAD_ARGUMENT, "ms C0 is not bound");
 }
 
 static void test_lists(void) {

@@ -39,18 +39,19 @@ typedef struct {
 static char kilobytes_of_key[10240] = "VALUE ";
 
 static const fault_t faults[] = {
-    {"a hang", WR_GET, true, false, WARMRING_TIMEOUT, "timed out waiting", ANSWER("")},
-    {"a hang in a line", WR_GET, true, false, WARMRING_TIMEOUT, "timed out", ANSWER("VA 3 f0")},
-    {"a hang in a value", WR_GET, true, false, WARMRING_TIMEOUT, "timed out",
+    {"a hang", WR_GET, true, false, WARMRING_TIMEOUT, "no answer within ", ANSWER("")},
+    {"a hang in a line", WR_GET, true, false, WARMRING_TIMEOUT, "no answer within ",
+     ANSWER("VA 3 f0")},
+    {"a hang in a value", WR_GET, true, false, WARMRING_TIMEOUT, "no answer within ",
      ANSWER("VA 10 f0 c1 O0\r\nabc")},
-    {"a hang before the value's end", WR_GET, true, false, WARMRING_TIMEOUT, "timed out",
+    {"a hang before the value's end", WR_GET, true, false, WARMRING_TIMEOUT, "no answer within ",
      ANSWER("VA 3 f0 c1 O0\r\nabc\r")},
     {"a drip",
      WR_GET,
      true,
      false,
      WARMRING_TIMEOUT,
-     "timed out",
+     "no answer within ",
      {FAKE_AWAIT(), FAKE_DRIP("VA 20 f0 c1 O0\r\n01234567890123456789\r\n", 100), FAKE_END}},
     {"a drip that ends in time",
      WR_GET,
@@ -87,9 +88,9 @@ static const fault_t faults[] = {
      WARMRING_CONNECTION_LOST,
      "lost",
      {FAKE_AWAIT(), FAKE_SAY("VA 10 f0 c1 O0\r\nabc"), FAKE_PAUSE(50), FAKE_RESET(), FAKE_END}},
-    {"junk", WR_GET, false, false, WARMRING_PROTOCOL_ERROR, "unknown answer",
+    {"junk", WR_GET, false, false, WARMRING_PROTOCOL_ERROR, "not a line of memcached's",
      ANSWER("\x16\x03\x01\x02\r\n")},
-    {"HTML", WR_GET, false, false, WARMRING_PROTOCOL_ERROR, "unknown answer",
+    {"HTML", WR_GET, false, false, WARMRING_PROTOCOL_ERROR, "not a line of memcached's",
      ANSWER("HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\n\r\n<html></html>")},
     {"an endless line",
      WR_GET,
@@ -98,10 +99,10 @@ static const fault_t faults[] = {
      WARMRING_PROTOCOL_ERROR,
      "longer than the limit",
      {FAKE_AWAIT(), FAKE_FLOOD("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"), FAKE_END}},
-    {"a classic answer", WR_GET, false, false, WARMRING_PROTOCOL_ERROR, "unexpected answer",
-     ANSWER("VALUE other 0 3\r\nabc\r\nEND\r\n")},
+    {"a classic answer", WR_GET, false, false, WARMRING_PROTOCOL_ERROR,
+     "unexpected answer (of another kind)", ANSWER("VALUE other 0 3\r\nabc\r\nEND\r\n")},
     {"another command's answer", WR_GET, false, false, WARMRING_PROTOCOL_ERROR,
-     "answer to another command", ANSWER("VA 3 f0 c1 O9\r\nabc\r\n")},
+     "to another command", ANSWER("VA 3 f0 c1 O9\r\nabc\r\n")},
     {"another key", WR_GET, false, false, WARMRING_PROTOCOL_ERROR, "not asked for",
      ANSWER("VA 3 f0 c1 kother O0\r\nabc\r\n")},
     {"no token", WR_GET, false, false, WARMRING_PROTOCOL_ERROR, "without the flags",
@@ -134,11 +135,12 @@ static const fault_t faults[] = {
      ANSWER("CLIENT_ERROR bad data chunk\r\nERROR\r\n")},
     {"a login wanted", WR_SET, false, false, WARMRING_AUTH_FAILED, "unauthenticated",
      ANSWER("CLIENT_ERROR unauthenticated\r\n")},
-    {"ERROR", WR_SET, false, false, WARMRING_SERVER_ERROR, "ERROR", ANSWER("ERROR\r\n")},
-    {"STORED", WR_SET, false, false, WARMRING_PROTOCOL_ERROR, "unknown answer",
+    {"ERROR", WR_SET, false, false, WARMRING_PROTOCOL_ERROR, "unexpected answer (ERROR)",
+     ANSWER("ERROR\r\n")},
+    {"STORED", WR_SET, false, false, WARMRING_PROTOCOL_ERROR, "not a line of memcached's",
      ANSWER("STORED\r\n")},
-    {"a miss to a set", WR_SET, false, false, WARMRING_PROTOCOL_ERROR, "unexpected answer",
-     ANSWER("EN\r\n")},
+    {"a miss to a set", WR_SET, false, false, WARMRING_PROTOCOL_ERROR,
+     "unexpected answer (of another kind)", ANSWER("EN\r\n")},
     {"a lease without token", WR_LEASE, false, false, WARMRING_PROTOCOL_ERROR, "without the flags",
      ANSWER("HD O0\r\n")},
     {"a number that is none", WR_INCREMENT, false, false, WARMRING_PROTOCOL_ERROR, "not a number",
@@ -239,7 +241,7 @@ static void test_deaf(void) {
     begun = wr_now();
     tap_status(run(connection, &request, SHORT_MS), WARMRING_TIMEOUT, "a large set to it");
     in_time(begun, SHORT_MS);
-    tap_contains(warmring_error_detail(), "timed out sending", "... text");
+    tap_contains(warmring_error_detail(), "not all was sent within ", "... text");
     tap_ok(request.sent, "... was sent in part");
     must_close(connection);
     fake_server_free(server);

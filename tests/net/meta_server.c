@@ -151,7 +151,7 @@ static void test_cas(void) {
     request.key = bytes_of("nothing");
     check(&request, WARMRING_NOT_FOUND, "cas of nothing");
     request.cas = 0;
-    check(&request, WARMRING_NOT_SUPPORTED, "cas with token 0");
+    check(&request, WARMRING_BAD_ARGUMENT, "cas with token 0");
     tap_ok(!request.sent, "is not sent");
     expect_miss("nothing");
 }
