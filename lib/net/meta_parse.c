@@ -76,12 +76,14 @@ static bool read_space(cursor_t *cursor) {
     return *cursor->at == ' ' && (cursor->at++, true);
 }
 
+/* Up to the next blank. Whoever asked compares keys and opaque tokens byte for
+ * byte, so which bytes they hold is not looked at here. */
 static bool read_token(cursor_t *cursor, warmring_bytes_t *token) {
+    size_t rest = (size_t)(cursor->end - cursor->at);
+    const char *blank = memchr(cursor->at, ' ', rest);
     token->data = cursor->at;
-    while ((unsigned char)*cursor->at > ' ' && *cursor->at != 0x7f) {
-        cursor->at++;
-    }
-    token->length = (size_t)(cursor->at - token->data);
+    token->length = blank != NULL ? (size_t)(blank - cursor->at) : rest;
+    cursor->at += token->length;
     return token->length > 0 && token->length <= cursor->limits->key;
 }
 
@@ -238,8 +240,8 @@ static const word_t *find_word(const char *line, size_t length) {
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         const word_t *word = &words[i];
         if (word->word[0] == line[0] && word->length <= length &&
-            memcmp(line, word->word, word->length) == 0 &&
-            (unsigned char)line[word->length] <= ' ') {
+            (unsigned char)line[word->length] <= ' ' &&
+            memcmp(line, word->word, word->length) == 0) {
             return word;
         }
     }
