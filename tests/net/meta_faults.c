@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #include "../lib/fake_server.h"
 #include "../lib/fixture.h"
@@ -380,7 +379,6 @@ static void test_stopped(void) {
     fixture_t *fixture = fixture_start(1, NULL);
     wr_meta_connection_t *connection = must_open(fixture_address(fixture, 0));
     fixture_stop(fixture, 0);
-    waitpid(fixture_pid(fixture, 0), NULL, WUNTRACED); /* until every thread has stopped */
     wr_request_t request = request_of(WR_GET, "key", NULL);
     wr_time_t begun = wr_now();
     tap_status(run(connection, &request, SHORT_MS), WARMRING_TIMEOUT, "a stopped server");
