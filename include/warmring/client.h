@@ -73,6 +73,10 @@ WARMRING_API void warmring_options_free(warmring_options_t *options);
  *   max_points       16000000  of the ring
  *   fill_ttl_s             60  longest life of a copy whose TTL is unknown
  *   tcp_keepalive           0  1: on
+ *   transport            auto  meta (memcached 1.6.13 and later), libmemcached
+ *                              (older servers, proxies), or auto: meta where
+ *                              the server knows it
+ *   max_value_bytes 134217728  longest value taken from a server (meta)
  *
  * Returns WARMRING_OK; BAD_OPTION for an unknown name, or a value that is
  * malformed or out of range: the detail text names the option, quotes the

@@ -11,7 +11,7 @@
 #include "base/fork.h"
 #include "base/memory.h"
 #include "client/read.h"
-#include "net/transport_libmemcached.h"
+#include "client/transports.h"
 #include "topology/topology.h"
 
 /* memcached counts whole seconds and may end an item one early; a stub must
@@ -20,12 +20,9 @@ static uint32_t stub_lifetime(const warmring_options_t *options) {
     return (uint32_t)(options->max_deadline_ms + 999) / 1000 + 2;
 }
 
-static void configure(warmring_t *client, const wr_transport_t *transport, void *context) {
+static warmring_status_t configure(warmring_t *client, const void *memc) {
     const warmring_options_t *options = &client->options;
-    client->transport_context = context;
     client->net = (wr_net_config_t){
-        .transport = transport,
-        .context = context,
         .connect_timeout_ms = (uint32_t)options->connect_timeout_ms,
         .pool_max = (uint32_t)options->pool_max,
         .idle_close_ms = (uint32_t)options->idle_close_ms,
@@ -34,6 +31,7 @@ static void configure(warmring_t *client, const wr_transport_t *transport, void 
         .stub_lifetime_s = stub_lifetime(options),
         .tcp_keepalive = options->tcp_keepalive != 0,
     };
+    return wr_transports_make(options, memc, &client->net);
 }
 
 static warmring_status_t open_gate(warmring_t *client, const warmring_topology_t *topology) {
@@ -49,23 +47,20 @@ static warmring_status_t open_gate(warmring_t *client, const warmring_topology_t
 }
 
 warmring_status_t wr_client_create(warmring_t **client, const warmring_topology_t *topology,
-                                   const warmring_options_t *options,
-                                   const wr_transport_t *transport, void *context) {
-    warmring_t *made = wr_calloc(1, sizeof *made);
-    warmring_status_t status = WARMRING_OK;
+                                   const warmring_options_t *options, const void *memc) {
     *client = NULL;
-    if (made == NULL || context == NULL || wr_fork_watch() != 0) {
-        status = wr_fail_memory();
-        goto done;
+    warmring_t *made = wr_calloc(1, sizeof *made);
+    if (made == NULL || wr_fork_watch() != 0) {
+        wr_free(made);
+        return wr_fail_memory();
     }
     made->options = *options;
-    configure(made, transport, context);
-    status = open_gate(made, topology);
-done:
+    warmring_status_t status = configure(made, memc);
+    if (status == WARMRING_OK) {
+        status = open_gate(made, topology);
+    }
     if (status != WARMRING_OK) {
-        if (context != NULL) {
-            transport->free_context(context);
-        }
+        wr_transports_free(&made->net);
         wr_free(made);
         return status;
     }
@@ -73,17 +68,28 @@ done:
     return WARMRING_OK;
 }
 
-static const wr_transport_t *const transport = &wr_transport_libmemcached;
-
-/* A copy of the caller's options, or the defaults, checked. */
-static warmring_status_t take_options(const warmring_options_t *options,
-                                      warmring_options_t *taken) {
+warmring_status_t wr_options_take(const warmring_options_t *options, warmring_options_t *taken) {
     if (options != NULL) {
         *taken = *options;
     } else {
         wr_options_init(taken);
     }
     return wr_options_check(taken);
+}
+
+warmring_status_t wr_client_open(warmring_t **client, const char *servers,
+                                 const warmring_options_t *options, const void *memc) {
+    warmring_ring_options_t ring = {.size = sizeof ring,
+                                    .dialect = options->dialect,
+                                    .points_per_weight = options->points_per_weight,
+                                    .max_points = options->max_points};
+    warmring_topology_t *topology = NULL;
+    warmring_status_t status = wr_topology_parse(&topology, servers, &ring);
+    if (status == WARMRING_OK) {
+        status = wr_client_create(client, topology, options, memc);
+    }
+    warmring_topology_release(topology);
+    return status;
 }
 
 warmring_status_t warmring_open_topology(warmring_t **client, const warmring_topology_t *topology,
@@ -93,20 +99,8 @@ warmring_status_t warmring_open_topology(warmring_t **client, const warmring_top
     }
     *client = NULL;
     warmring_options_t taken;
-    warmring_status_t status = take_options(options, &taken);
-    if (status != WARMRING_OK) {
-        return status;
-    }
-    return wr_client_create(client, topology, &taken, transport, wr_libmemcached_context(NULL));
-}
-
-warmring_status_t wr_options_topology(const warmring_options_t *options, const char *servers,
-                                      warmring_topology_t **topology) {
-    warmring_ring_options_t ring = {.size = sizeof ring,
-                                    .dialect = options->dialect,
-                                    .points_per_weight = options->points_per_weight,
-                                    .max_points = options->max_points};
-    return wr_topology_parse(topology, servers, &ring);
+    warmring_status_t status = wr_options_take(options, &taken);
+    return status == WARMRING_OK ? wr_client_create(client, topology, &taken, NULL) : status;
 }
 
 warmring_status_t warmring_open(warmring_t **client, const char *servers,
@@ -116,17 +110,8 @@ warmring_status_t warmring_open(warmring_t **client, const char *servers,
     }
     *client = NULL;
     warmring_options_t taken;
-    warmring_topology_t *topology = NULL;
-    warmring_status_t status = take_options(options, &taken);
-    if (status == WARMRING_OK) {
-        status = wr_options_topology(&taken, servers, &topology);
-    }
-    if (status == WARMRING_OK) {
-        status =
-            wr_client_create(client, topology, &taken, transport, wr_libmemcached_context(NULL));
-    }
-    warmring_topology_release(topology);
-    return status;
+    warmring_status_t status = wr_options_take(options, &taken);
+    return status == WARMRING_OK ? wr_client_open(client, servers, &taken, NULL) : status;
 }
 
 void warmring_close(warmring_t *client) {
@@ -134,7 +119,7 @@ void warmring_close(warmring_t *client) {
         return;
     }
     wr_gate_free(&client->gate);
-    client->net.transport->free_context(client->transport_context);
+    wr_transports_free(&client->net);
     wr_free(client);
 }
 

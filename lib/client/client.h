@@ -17,22 +17,21 @@
 struct warmring {
     warmring_options_t options;
     wr_net_config_t net;
-    void *transport_context; /* owned; freed with net.transport->free_context */
     wr_gate_t gate;
     wr_counters_t counters;
 };
 
-/*
- * Makes a client that serves `topology`. Takes over `context` of `transport`,
- * also when it fails.
- */
+/* Makes a client that serves `topology`, with connections after `memc` (a
+ * memcached_st; NULL: none). */
 warmring_status_t wr_client_create(warmring_t **client, const warmring_topology_t *topology,
-                                   const warmring_options_t *options,
-                                   const wr_transport_t *transport, void *context);
+                                   const warmring_options_t *options, const void *memc);
 
-/* The topology that options and a list of servers describe. */
-warmring_status_t wr_options_topology(const warmring_options_t *options, const char *servers,
-                                      warmring_topology_t **topology);
+/* The same for a list of servers, on the ring that the options describe. */
+warmring_status_t wr_client_open(warmring_t **client, const char *servers,
+                                 const warmring_options_t *options, const void *memc);
+
+/* A copy of the caller's options, or the defaults, checked. */
+warmring_status_t wr_options_take(const warmring_options_t *options, warmring_options_t *taken);
 
 /* One call on a client, from its checked arguments to its end. */
 typedef struct {

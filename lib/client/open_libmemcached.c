@@ -9,7 +9,6 @@
 
 #include "base/fail.h"
 #include "client/client.h"
-#include "net/transport_libmemcached.h"
 
 /* The namespace of `memc` becomes the prefix, unless the options have one. */
 static warmring_status_t take_namespace(const memcached_st *memc, warmring_options_t *options) {
@@ -29,25 +28,17 @@ warmring_status_t warmring_open_from(warmring_t **client, const memcached_st *me
     }
     *client = NULL;
     warmring_options_t taken;
-    warmring_topology_t *topology = NULL;
-    if (options != NULL) {
-        taken = *options;
-    } else {
-        wr_options_init(&taken);
+    warmring_status_t status = wr_options_take(options, &taken);
+    if (status == WARMRING_OK) {
+        status = take_namespace(memc, &taken);
     }
-    warmring_status_t status = take_namespace(memc, &taken);
+    if (status == WARMRING_OK) {
+        status = warmring_options_set(&taken, "transport", "libmemcached");
+    }
     if (status == WARMRING_OK) {
         status = wr_options_check(&taken);
     }
-    if (status == WARMRING_OK) {
-        status = wr_options_topology(&taken, servers, &topology);
-    }
-    if (status == WARMRING_OK) {
-        status = wr_client_create(client, topology, &taken, &wr_transport_libmemcached,
-                                  wr_libmemcached_context(memc));
-    }
-    warmring_topology_release(topology);
-    return status;
+    return status == WARMRING_OK ? wr_client_open(client, servers, &taken, memc) : status;
 }
 
 static const struct {

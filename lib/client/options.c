@@ -11,8 +11,9 @@
 #include "base/fail.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "client/transports.h"
 
-typedef enum { NUMBER, REAL, KEY_TEXT, NAME_TEXT, DIALECT_TEXT } kind_t;
+typedef enum { NUMBER, REAL, KEY_TEXT, NAME_TEXT, DIALECT_TEXT, TRANSPORT_TEXT } kind_t;
 
 typedef struct {
     const char *name;
@@ -39,6 +40,8 @@ static const option_t table[] = {
     {"max_points", NUMBER, FIELD(max_points), 1, 4294967295, "16000000"},
     {"fill_ttl_s", NUMBER, FIELD(fill_ttl_s), 1, 2592000, "60"},
     {"tcp_keepalive", NUMBER, FIELD(tcp_keepalive), 0, 1, "0"},
+    {"transport", TRANSPORT_TEXT, FIELD(transport), 1, 15, "auto"},
+    {"max_value_bytes", NUMBER, FIELD(max_value_bytes), 1, 1u << 30, "134217728"},
 };
 
 enum { OPTIONS = sizeof table / sizeof table[0] };
@@ -70,6 +73,10 @@ static bool is_dialect(const char *text) {
     return false;
 }
 
+static bool is_transport(const char *text) {
+    return wr_transport_choice(text) != NULL;
+}
+
 static warmring_status_t set_number(const option_t *option, const char *value, void *field) {
     uint64_t number = 0;
     if (!wr_parse_uint(value, strlen(value), option->most, &number) || number < option->least) {
@@ -99,6 +106,7 @@ static const struct {
 } text_rules[] = {
     [KEY_TEXT] = {NULL, "bytes that may stand in a key"},
     [NAME_TEXT] = {is_name_text, "letters, digits, '.', '_' and '-'"},
+    [TRANSPORT_TEXT] = {is_transport, "auto, meta or libmemcached"},
     [DIALECT_TEXT] = {is_dialect, "the name of a dialect, such as v2 or nginx"},
 };
 
@@ -119,7 +127,7 @@ static warmring_status_t set_option(warmring_options_t *options, const option_t 
                                     const char *value) {
     static warmring_status_t (*const setters[])(const option_t *, const char *, void *) = {
         [NUMBER] = set_number,  [REAL] = set_real,         [KEY_TEXT] = set_text,
-        [NAME_TEXT] = set_text, [DIALECT_TEXT] = set_text,
+        [NAME_TEXT] = set_text, [DIALECT_TEXT] = set_text, [TRANSPORT_TEXT] = set_text,
     };
     return setters[option->kind](option, value, (char *)options + option->offset);
 }

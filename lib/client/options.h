@@ -20,11 +20,13 @@ struct warmring_options {
     uint64_t max_points;
     uint64_t fill_ttl_s;
     uint64_t tcp_keepalive;
+    uint64_t max_value_bytes;
     double points_per_weight;
     size_t prefix_length; /* set by wr_options_check() */
     char prefix[WARMRING_MAX_KEY];
     char scope[64];
     char dialect[64];
+    char transport[16];
 };
 
 /* All at their defaults. */

@@ -12,27 +12,6 @@
 
 enum { ON_STACK = 32 };
 
-static bool all_step(const wr_batch_part_t *parts, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (parts[i].connection->transport->step == NULL) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void run_in_turn(wr_batch_part_t *parts, size_t count, wr_deadline_t deadline) {
-    for (size_t i = 0; i < count; i++) {
-        wr_batch_part_t *part = &parts[i];
-        part->connection->transport->send(part->connection, part->requests, part->count, deadline);
-    }
-    for (size_t i = 0; i < count; i++) {
-        wr_batch_part_t *part = &parts[i];
-        part->connection->transport->receive(part->connection, part->requests, part->count,
-                                             deadline);
-    }
-}
-
 static void expect(struct pollfd *wait, short events, size_t *open) {
     wait->events = events;
     if (events == 0) {
@@ -89,10 +68,6 @@ static void refuse_all(wr_batch_part_t *parts, size_t count) {
 }
 
 void wr_batch_poll(wr_batch_part_t *parts, size_t count, wr_deadline_t deadline) {
-    if (count < 2 || !all_step(parts, count)) {
-        run_in_turn(parts, count, deadline);
-        return;
-    }
     struct pollfd few[ON_STACK];
     struct pollfd *waits = count <= ON_STACK ? few : wr_calloc(count, sizeof *waits);
     if (waits == NULL) {

@@ -17,10 +17,9 @@ typedef struct {
 
 /*
  * Completes every request of every part by the deadline: status, `sent` and
- * answer. Connections that are of no more use are `broken` afterwards; they
- * stay the caller's. A transport without steps is sent to everywhere, then
- * received from in turn. Takes memory above 32 parts; without it the
- * requests get OUT_OF_MEMORY, nothing sent.
+ * answer. Every connection's transport has steps. Connections that are of no
+ * more use are `broken` afterwards; they stay the caller's. Takes memory
+ * above 32 parts; without it the requests get OUT_OF_MEMORY, nothing sent.
  */
 void wr_batch_poll(wr_batch_part_t *parts, size_t count, wr_deadline_t deadline);
 

@@ -19,6 +19,10 @@ enum {
         WR_SERVER_COUNTERS
 };
 
+/* Which of the two transports a server was found to know. It is forgotten
+ * when its connections are lost, since another version may come back. */
+typedef enum { WR_SPEECH_UNKNOWN, WR_SPEECH_FIRST, WR_SPEECH_OTHER } wr_speech_t;
+
 struct wr_server {
     const wr_net_config_t *config;
     uint64_t id;
@@ -26,6 +30,7 @@ struct wr_server {
     char *address;
     uint16_t port;
     _Atomic uint32_t references;
+    _Atomic uint32_t speech; /* wr_speech_t */
     wr_health_t health;
     wr_pool_t pool;
     _Atomic uint64_t counters[WR_SERVER_COUNTERS];

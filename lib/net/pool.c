@@ -227,15 +227,56 @@ static wr_deadline_t share(const wr_server_t *server, wr_deadline_t deadline, si
     return cap == 0 ? slice : wr_deadline_min(slice, wr_deadline_in_ms(cap));
 }
 
+static warmring_status_t open_as(const wr_transport_t *transport, const void *context,
+                                 wr_server_t *server, const wr_address_t *address,
+                                 wr_deadline_t deadline, wr_connection_t **connection) {
+    warmring_status_t status = transport->open(context, server, address, deadline, connection);
+    if (status == WARMRING_OK) {
+        (*connection)->transport = transport;
+    }
+    return status;
+}
+
+/* With the first transport; asks the server whether it knows it, once. */
+static warmring_status_t dial_first(wr_server_t *server, const wr_address_t *address,
+                                    wr_deadline_t deadline, wr_connection_t **connection) {
+    const wr_transport_t *transport = server->config->transport;
+    warmring_status_t status =
+        open_as(transport, server->config->context, server, address, deadline, connection);
+    if (status != WARMRING_OK || transport->probe == NULL ||
+        atomic_load(&server->speech) == WR_SPEECH_FIRST) {
+        return status;
+    }
+    status = transport->probe(*connection, deadline);
+    if (status == WARMRING_OK) {
+        atomic_store(&server->speech, WR_SPEECH_FIRST);
+    } else {
+        transport->close(*connection);
+    }
+    return status;
+}
+
+static warmring_status_t dial(wr_server_t *server, const wr_address_t *address,
+                              wr_deadline_t deadline, wr_connection_t **connection) {
+    const wr_net_config_t *config = server->config;
+    if (atomic_load(&server->speech) != WR_SPEECH_OTHER) {
+        warmring_status_t status = dial_first(server, address, deadline, connection);
+        if (status != WARMRING_NOT_SUPPORTED || config->other == NULL) {
+            return status;
+        }
+        atomic_store(&server->speech, WR_SPEECH_OTHER);
+    }
+    return open_as(config->other, config->other_context, server, address, deadline, connection);
+}
+
 static warmring_status_t connect_any(wr_server_t *server, wr_resolved_t *resolved,
                                      wr_deadline_t deadline, wr_connection_t **connection) {
-    const wr_net_config_t *config = server->config;
     warmring_status_t status = WARMRING_CONNECT_FAILED;
     size_t count = resolved->count;
     for (size_t i = 0; i < count; i++) {
         size_t index = (resolved->first + i) % count;
-        status = config->transport->open(config->context, server, &resolved->list[index],
-                                         share(server, deadline, count - i), connection);
+        status =
+            dial(server, &resolved->list[index], share(server, deadline, count - i), connection);
         if (status == WARMRING_OK) {
             if (i != 0) {
                 resolved->first = index;
@@ -264,7 +305,6 @@ static warmring_status_t open_one(wr_server_t *server, wr_deadline_t deadline,
     }
     wr_detail_restore(&detail);
     wr_count(server, WR_COUNT_connects, 1);
-    (*connection)->transport = server->config->transport;
     (*connection)->server = server;
     (*connection)->next = NULL;
     (*connection)->opened_at = wr_now();
@@ -353,6 +393,7 @@ static void remove_idle(wr_server_t *server, bool (*keep)(const wr_connection_t 
 }
 
 void wr_pool_flush(wr_server_t *server, wr_time_t time) {
+    atomic_store(&server->speech, WR_SPEECH_UNKNOWN);
     remove_idle(server, opened_after, time);
 }
 

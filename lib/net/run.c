@@ -12,16 +12,18 @@
  *   idle siblings are as old and are closed too. Whether the server acted on
  *   what was sent is unknown, so this is for idempotent verbs only.
  *
- * Several servers share the deadline. libmemcached cannot wait for all of
- * them at once, so each wait gets a fair slice of what is left, and one
- * slice more is kept for what is still to be collected: a server that hangs
- * cannot eat the time of the others.
+ * Several servers share the deadline. Connections that can be driven in steps
+ * run side by side in one poll loop. Those that cannot (libmemcached's) are
+ * waited for one after another, each with a fair slice of what is left, and
+ * one slice more is kept for what is still to be collected: a server that
+ * hangs cannot eat the time of the others.
  */
 #include "net/internal.h"
 
 #include <string.h>
 
 #include "base/memory.h"
+#include "net/batch_poll.h"
 
 typedef struct {
     wr_request_t **requests;
@@ -163,6 +165,15 @@ static warmring_status_t take(group_t *group, wr_deadline_t deadline, wr_verdict
                        : wr_pool_take(group->server, 0, deadline, &group->connection, verdict);
 }
 
+static bool has_steps(const group_t *group) {
+    return group->connection != NULL && group->connection->transport->step != NULL;
+}
+
+static void send_all(group_t *group, wr_deadline_t deadline) {
+    group->connection->transport->send(group->connection, group->requests, group->count, deadline);
+}
+
+/* Takes a connection. */
 static void begin(group_t *group, wr_deadline_t deadline) {
     wr_server_t *server = group->server;
     wr_verdict_t verdict = WR_VERDICT_NEUTRAL;
@@ -184,7 +195,6 @@ static void begin(group_t *group, wr_deadline_t deadline) {
     for (size_t i = 0; i < group->count; i++) {
         group->requests[i]->opened_at = group->connection->opened_at;
     }
-    server->config->transport->send(group->connection, group->requests, group->count, deadline);
 }
 
 static void enter(group_t *group, wr_deadline_t deadline) {
@@ -217,7 +227,8 @@ static bool may_not_repeat(const wr_request_t *request) {
 
 static void collect(group_t *group, wr_deadline_t deadline) {
     wr_server_t *server = group->server;
-    server->config->transport->receive(group->connection, group->requests, group->count, deadline);
+    group->connection->transport->receive(group->connection, group->requests, group->count,
+                                          deadline);
     uint64_t sent = 0;
     for (size_t i = 0; i < group->count; i++) {
         sent += group->requests[i]->sent;
@@ -258,6 +269,9 @@ static void again(group_t *group, size_t number, wr_deadline_t deadline) {
     }
     wr_count(group->server, WR_COUNT_retries, repeated);
     begin(group, deadline);
+    if (group->connection != NULL) {
+        send_all(group, deadline);
+    }
 }
 
 /* Collects a group and sees it to its end. */
@@ -286,11 +300,18 @@ static void finish(group_t *group, wr_deadline_t deadline) {
     }
 }
 
+static void run_alone(group_t *group, wr_deadline_t deadline) {
+    enter(group, deadline);
+    if (group->connection != NULL) {
+        send_all(group, deadline);
+    }
+    finish(group, deadline);
+}
+
 void wr_run_one(wr_request_t *request, wr_deadline_t deadline) {
     group_t group = {.requests = &request, .count = 1, .server = request->server};
     clear_answer(request);
-    enter(&group, deadline);
-    finish(&group, deadline);
+    run_alone(&group, deadline);
 }
 
 /* ---- several servers --------------------------------------------------- */
@@ -334,21 +355,60 @@ static wr_deadline_t slice(wr_deadline_t deadline, size_t shares) {
     return (wr_deadline_t){wr_now() + wr_deadline_left(deadline) / (wr_time_t)shares};
 }
 
-static void run_groups(group_t *groups, size_t number, wr_deadline_t deadline) {
+/* Runs the groups that have steps together; the others are sent to before. */
+static void run_steps(group_t *groups, size_t number, wr_batch_part_t *parts,
+                      wr_deadline_t deadline) {
+    size_t stepping = 0;
+    size_t waiting = 0;
+    for (size_t i = 0; i < number; i++) {
+        group_t *group = &groups[i];
+        if (has_steps(group)) {
+            parts[stepping++] = (wr_batch_part_t){group->connection, group->requests, group->count};
+        } else if (group->connection != NULL) {
+            send_all(group, slice(deadline, number - i + 1));
+            waiting++;
+        }
+    }
+    if (stepping > 0) {
+        wr_batch_poll(parts, stepping, waiting > 0 ? slice(deadline, waiting + 1) : deadline);
+    }
+}
+
+static void run_groups(group_t *groups, size_t number, wr_batch_part_t *parts,
+                       wr_deadline_t deadline) {
     if (number == 1) {
-        enter(&groups[0], deadline);
-        finish(&groups[0], deadline);
+        run_alone(&groups[0], deadline);
         return;
     }
     for (size_t i = 0; i < number; i++) {
         enter(&groups[i], slice(deadline, number - i + 1));
     }
+    run_steps(groups, number, parts, deadline);
     for (size_t i = 0; i < number; i++) {
         finish(&groups[i], slice(deadline, number - i));
     }
 }
 
+/* What a batch of several requests takes, in one block. */
+typedef struct {
+    group_t *groups;
+    wr_batch_part_t *parts;
+    wr_request_t **space;
+} room_t;
+
+static bool take_room(room_t *room, size_t count) {
+    size_t each = sizeof *room->groups + sizeof *room->parts + sizeof *room->space;
+    room->groups = wr_calloc(count, each);
+    if (room->groups == NULL) {
+        return false;
+    }
+    room->parts = (wr_batch_part_t *)(room->groups + count);
+    room->space = (wr_request_t **)(room->parts + count);
+    return true;
+}
+
 void wr_run(wr_request_t **requests, size_t count, wr_deadline_t deadline) {
+    room_t room;
     if (count == 1) {
         wr_run_one(requests[0], deadline);
         return;
@@ -356,16 +416,13 @@ void wr_run(wr_request_t **requests, size_t count, wr_deadline_t deadline) {
     for (size_t i = 0; i < count; i++) {
         clear_answer(requests[i]);
     }
-    group_t *groups = wr_calloc(count, sizeof *groups);
-    wr_request_t **space = wr_calloc(count / 2 + 1, sizeof *space);
-    if (groups != NULL && space != NULL) {
-        sort(requests, count, space);
-        run_groups(groups, make_groups(requests, count, groups), deadline);
-    } else {
-        for (size_t i = 0; i < count; i++) {
-            requests[i]->status = wr_fail_memory();
-        }
+    if (take_room(&room, count)) {
+        sort(requests, count, room.space);
+        run_groups(room.groups, make_groups(requests, count, room.groups), room.parts, deadline);
+        wr_free(room.groups);
+        return;
     }
-    wr_free(groups);
-    wr_free(space);
+    for (size_t i = 0; i < count; i++) {
+        requests[i]->status = wr_fail_memory();
+    }
 }

@@ -16,8 +16,11 @@
 
 /* How a client treats its servers; shared by all of them, must outlive them. */
 typedef struct {
-    const wr_transport_t *transport;
-    const void *context; /* the transport's */
+    const wr_transport_t *transport; /* the one to try first */
+    void *context;                   /* the transport's */
+    const wr_transport_t *other; /* for servers that do not know the first;
+                                    NULL: their refusal stands */
+    void *other_context;
     uint32_t connect_timeout_ms; /* 0: the deadline alone counts */
     uint32_t pool_max;
     uint32_t idle_close_ms;

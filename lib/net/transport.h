@@ -36,6 +36,13 @@ typedef struct wr_transport {
                               const wr_address_t *address, wr_deadline_t deadline,
                               wr_connection_t **connection);
 
+    /*
+     * Optional (NULL: not needed): asks a fresh connection whether the server
+     * knows what this transport speaks. OK, NOT_SUPPORTED, or a fault; unless
+     * OK the connection is broken.
+     */
+    warmring_status_t (*probe)(wr_connection_t *connection, wr_deadline_t deadline);
+
     /* Closes and frees at once: no wait for the server, whatever its state. */
     void (*close)(wr_connection_t *connection);
 

@@ -39,9 +39,14 @@ static warmring_status_t open_connection(const void *context, wr_server_t *serve
     return status;
 }
 
+static warmring_status_t probe(wr_connection_t *connection, wr_deadline_t deadline) {
+    return wr_meta_probe((wr_meta_connection_t *)connection, deadline);
+}
+
 const wr_transport_t wr_transport_meta = {
     .name = "meta",
     .open = open_connection,
+    .probe = probe,
     .close = wr_meta_close,
     .abandon = wr_meta_close,
     .send = wr_meta_send,
