@@ -8,10 +8,10 @@
  * Phases last for numbers of operations, so nothing here depends on how fast
  * the machine is. Copies have to outlive the migration: fill_ttl_s says so.
  */
-#include "fixture.h"
-#include "steps.h"
-#include "tap.h"
-#include "traffic.h"
+#include "tests/lib/fixture.h"
+#include "tests/lib/steps.h"
+#include "tests/lib/tap.h"
+#include "tests/lib/traffic.h"
 
 enum { SERVERS = 6, KEYS = 20000, THREADS = 8 };
 

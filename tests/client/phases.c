@@ -9,11 +9,11 @@
  */
 #include <string.h>
 
-#include "calls.h"
-#include "fixture.h"
-#include "raw.h"
-#include "steps.h"
-#include "tap.h"
+#include "tests/lib/calls.h"
+#include "tests/lib/fixture.h"
+#include "tests/lib/raw.h"
+#include "tests/lib/steps.h"
+#include "tests/lib/tap.h"
 
 enum { O = 0, N = 1, PLACES };
 

@@ -10,12 +10,12 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "calls.h"
-#include "fixture.h"
-#include "raw.h"
-#include "steps.h"
-#include "tap.h"
-#include "traffic.h"
+#include "tests/lib/calls.h"
+#include "tests/lib/fixture.h"
+#include "tests/lib/raw.h"
+#include "tests/lib/steps.h"
+#include "tests/lib/tap.h"
+#include "tests/lib/traffic.h"
 
 enum { O = 0, N = 1, FILL_TTL = 7, WAIT_MS = 10000 };
 

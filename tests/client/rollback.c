@@ -7,10 +7,10 @@
  * SETTLING lasts until nothing older than the migration is left on the
  * servers that gained keys; here every key is read once for that.
  */
-#include "fixture.h"
-#include "steps.h"
-#include "tap.h"
-#include "traffic.h"
+#include "tests/lib/fixture.h"
+#include "tests/lib/steps.h"
+#include "tests/lib/tap.h"
+#include "tests/lib/traffic.h"
 
 enum { SERVERS = 5, KEYS = 1500, THREADS = 8 };
 

@@ -8,11 +8,11 @@
  */
 #include <string.h>
 
-#include "calls.h"
-#include "fixture.h"
-#include "raw.h"
-#include "steps.h"
-#include "tap.h"
+#include "tests/lib/calls.h"
+#include "tests/lib/fixture.h"
+#include "tests/lib/raw.h"
+#include "tests/lib/steps.h"
+#include "tests/lib/tap.h"
 
 static const warmring_phase_t phases[] = {WARMRING_WARMING, WARMRING_HANDOVER, WARMRING_DRAINING,
                                           WARMRING_CLOSING, WARMRING_SETTLING};

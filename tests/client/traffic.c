@@ -5,11 +5,11 @@
  */
 #include <string.h>
 
-#include "fixture.h"
-#include "raw.h"
-#include "steps.h"
-#include "tap.h"
-#include "traffic.h"
+#include "tests/lib/fixture.h"
+#include "tests/lib/raw.h"
+#include "tests/lib/steps.h"
+#include "tests/lib/tap.h"
+#include "tests/lib/traffic.h"
 
 enum { KEYS = 256, SPOILT = 7 };
 
