@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
 # Shows a warm migration beside a cold flip, on memcached servers that it
 # starts on loopback and ends again. Installs what is missing and builds in
 # build/demo first. From any directory; options go to bench/migration:

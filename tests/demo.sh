@@ -13,9 +13,14 @@ tap_empty "$scratch/errors" "nothing is complained about"
 [ "$(tail -n 1 "$scratch/table")" = 'stale reads: 0' ]
 tap_ok $? "no read was stale"
 
-loads=$(sed -n 's/^origin loads: cold \([0-9]*\), warm \([0-9]*\)$/\1 \2/p' "$scratch/table")
-[ "${loads% *}" -gt "${loads#* }" ]
-tap_ok $? "the flip loads more from the origin than the migration"
+grep -q '^origin loads: cold [0-9]*, warm [0-9]*$' "$scratch/table"
+tap_ok $? "the line before it has the origin loads"
+
+# By the reads, since a busy machine may not manage as many in both runs.
+awk -F '\t' 'NR > 1 { reads[$1] += $6; loads[$1] += $10 }
+    END { exit !(loads["cold"] / reads["cold"] > loads["warm"] / reads["warm"]) }' \
+    "$scratch/samples"
+tap_ok $? "more of its reads load from the origin in the flip than in the migration"
 sed 's/^/#   /' "$scratch/table"
 
 phases=$(awk -F '\t' '$1 == "warm" && $4 != last { printf "%s ", $4; last = $4 }' "$scratch/samples")
