@@ -187,8 +187,9 @@ bool wr_gate_publish(wr_gate_t *gate, wr_view_t *next, bool after_all, wr_deadli
         let_in(gate, present);
         return false;
     }
-    wr_view_free(gate->slot[other].view);
-    gate->slot[other].view = next;
+    wr_view_t *past = gate->slot[other].view;
+    gate->slot[other].view = next; /* a fork at any moment finds a whole view */
     let_in(gate, other);
+    wr_view_free(past);
     return true;
 }

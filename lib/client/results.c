@@ -85,7 +85,7 @@ void wr_results_seal(warmring_results_t *results, const wr_view_t *view) {
 
 warmring_status_t wr_results_status(const warmring_results_t *results) {
     for (size_t i = 0; i < results->count; i++) {
-        if (!wr_is_answer(results->items[i].status)) {
+        if (results->items[i].status > WARMRING_EXISTS) {
             return results->items[i].status;
         }
     }
