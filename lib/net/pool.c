@@ -252,6 +252,7 @@ static warmring_status_t dial_first(wr_server_t *server, const wr_address_t *add
         atomic_store(&server->speech, WR_SPEECH_FIRST);
     } else {
         transport->close(*connection);
+        *connection = NULL;
     }
     return status;
 }

@@ -184,6 +184,7 @@ static void begin(group_t *group, wr_deadline_t deadline) {
                       server->address)
             : take(group, deadline, &verdict);
     if (status != WARMRING_OK) {
+        group->connection = NULL;
         fail_all(group, status);
         leave(group, verdict);
         return;

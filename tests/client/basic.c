@@ -166,7 +166,7 @@ static void test_group(void) {
     warmring_locate(client, KEY("tenant-7"), here, sizeof here, NULL);
     int elsewhere = 0;
     for (int i = 0; i < 50; i++) {
-        char key[16];
+        char key[32];
         snprintf(key, sizeof key, "member-%d", i);
         warmring_locate(client, KEY(key), there, sizeof there, NULL);
         elsewhere += strcmp(here, there) != 0;
