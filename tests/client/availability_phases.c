@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What each call answers when one owner of a moved key is dead, phase by
+ * phase: reads that can still be answered truly are, others are errors and
+ * never misses; writes that cannot be done on both sides say so, and touch
+ * nothing once the death is known. Multi calls serve the keys of the living.
+ *
+ * The old ring is server 0 (O) alone, the new one both: moved keys go to 1 (N).
+ */
+#include <string.h>
+
+#include "tests/lib/calls.h"
+#include "tests/lib/fixture.h"
+#include "tests/lib/raw.h"
+#include "tests/lib/steps.h"
+#include "tests/lib/tap.h"
+
+enum { O = 0, N = 1 };
+
+/* The first failure marks a server down, for longer than a test. */
+static const char *const options[] = {"failure_limit", "1", "retry_ms", "60000", NULL};
+
+typedef struct {
+    fixture_t *fixture;
+    char before[64];
+    const char *after;
+    warmring_t *client;
+    unsigned next;
+    char key[CALLS_KEY_SIZE];
+} plan_t;
+
+static const char *phase_of(const plan_t *plan) {
+    return warmring_phase_name(steps_phase(plan->client));
+}
+
+/* A client in `phase` with a moved key; then `server` dies. */
+static void prepare(plan_t *plan, warmring_phase_t phase) {
+    plan->client = steps_open(plan->before, options);
+    steps_begin(plan->client, plan->after);
+    steps_forward(plan->client, phase);
+    choose_key(plan->client, "dead", true, &plan->next, plan->key);
+}
+
+/* Every way to read, twice: the first call meets a death that is not known
+ * yet. */
+static void check_reads(plan_t *plan, size_t dead, const char *value, const char *what) {
+    for (size_t i = 0; i < READ_WAYS; i++) {
+        for (int known = 0; known < 2; known++) {
+            answer_t answer = read_ways[i].call(plan->client, plan->key, 0);
+            if (value != NULL) {
+                tap_string(shown(&answer), value, "%s in %s, %s, its death %s", read_ways[i].name,
+                           phase_of(plan), what, known ? "known" : "new");
+            } else {
+                tap_ok(answer.status == WARMRING_SERVER_DOWN ||
+                           answer.status == WARMRING_CONNECT_FAILED ||
+                           answer.status == WARMRING_CONNECTION_LOST,
+                       "%s in %s, %s: no miss but %s", read_ways[i].name, phase_of(plan), what,
+                       warmring_status_name(answer.status));
+                tap_contains(warmring_error_detail(), fixture_address(plan->fixture, dead),
+                             "the text names the server");
+            }
+        }
+    }
+}
+
+static void revive(plan_t *plan, size_t dead) {
+    warmring_close(plan->client);
+    fixture_restart(plan->fixture, dead);
+}
+
+/* ---- reads ------------------------------------------------------------------------ */
+
+static void test_read(plan_t *plan, warmring_phase_t phase, size_t dead, const char *on_living,
+                      const char *expected) {
+    char what[96];
+    size_t living = dead == O ? N : O;
+    prepare(plan, phase);
+    if (on_living != NULL) {
+        raw_store(plan->fixture, living, plan->key, 0, 0, on_living);
+    }
+    fixture_kill(plan->fixture, dead);
+    snprintf(what, sizeof what, "%s owner dead, the %s one has %s", dead == O ? "old" : "new",
+             living == O ? "old" : "new", on_living != NULL ? on_living : "nothing");
+    check_reads(plan, dead, expected, what);
+    revive(plan, dead);
+}
+
+static void test_reads(plan_t *plan) {
+    static const warmring_phase_t filling[] = {WARMRING_WARMING, WARMRING_HANDOVER,
+                                               WARMRING_DRAINING};
+    for (size_t i = 0; i < sizeof filling / sizeof filling[0]; i++) {
+        test_read(plan, filling[i], N, "value", "value");
+        test_read(plan, filling[i], O, "value", "value");
+        test_read(plan, filling[i], O, NULL, NULL);
+    }
+    test_read(plan, WARMRING_HANDOVER, N, NULL, NULL);
+    test_read(plan, WARMRING_DRAINING, N, NULL, NULL);
+    test_read(plan, WARMRING_PREPARED, N, "value", "value");
+    test_read(plan, WARMRING_PREPARED, O, "value", NULL);
+    test_read(plan, WARMRING_CLOSING, N, "value", NULL);
+    test_read(plan, WARMRING_CLOSING, O, "value", "value");
+    test_read(plan, WARMRING_SETTLING, O, "value", "value");
+}
+
+/* ---- writes ------------------------------------------------------------------------- */
+
+static bool is_fault(warmring_status_t status) {
+    return status == WARMRING_PARTIAL || status == WARMRING_SERVER_DOWN ||
+           status == WARMRING_CONNECT_FAILED || status == WARMRING_CONNECTION_LOST;
+}
+
+/* What a first write does on the living owner is not known to the caller; a
+ * second one, when the death is known, does nothing there. */
+static void test_write(plan_t *plan, warmring_phase_t phase, size_t dead, bool store) {
+    size_t living = dead == O ? N : O;
+    prepare(plan, phase);
+    fixture_kill(plan->fixture, dead);
+    for (int known = 0; known < 2; known++) {
+        raw_store(plan->fixture, living, plan->key, 0, 0, "before");
+        warmring_status_t status = store ? store_key(plan->client, plan->key, "value")
+                                         : erase_key(plan->client, plan->key);
+        tap_ok(is_fault(status), "%s in %s, %s owner dead: %s", store ? "set" : "delete",
+               phase_of(plan), dead == O ? "old" : "new", warmring_status_name(status));
+        if (known) {
+            tap_status(status, WARMRING_SERVER_DOWN, "its death is known then");
+            raw_holds(plan->fixture, living, plan->key, "before", "nothing was done");
+        }
+    }
+    revive(plan, dead);
+}
+
+static void test_writes(plan_t *plan) {
+    for (warmring_phase_t phase = WARMRING_PREPARED; phase <= WARMRING_CLOSING; phase++) {
+        for (int store = 0; store < 2; store++) {
+            test_write(plan, phase, O, store != 0);
+            test_write(plan, phase, N, store != 0);
+        }
+    }
+}
+
+/* A server that the key's phase does not write to may be dead. */
+static void test_write_alone(plan_t *plan) {
+    prepare(plan, WARMRING_SETTLING);
+    fixture_kill(plan->fixture, O);
+    tap_status(store_key(plan->client, plan->key, "value"), WARMRING_OK,
+               "set in SETTLING needs the new owner alone");
+    raw_holds(plan->fixture, N, plan->key, "value", "stored");
+    revive(plan, O);
+}
+
+/* ---- many keys ------------------------------------------------------------------------ */
+
+enum { MANY = 32 };
+
+static void test_multi(plan_t *plan) {
+    char keys[MANY][CALLS_KEY_SIZE];
+    warmring_bytes_t names[MANY];
+    size_t of_dead = 0;
+    plan->client = steps_open(plan->after, options);
+    for (size_t i = 0; i < MANY; i++) {
+        snprintf(keys[i], sizeof keys[i], "many:%zu", i);
+        names[i] = (warmring_bytes_t){keys[i], strlen(keys[i])};
+        tap_status(store_key(plan->client, keys[i], keys[i]), WARMRING_OK, "%s is stored", keys[i]);
+    }
+    fixture_kill(plan->fixture, N);
+    warmring_results_t *results = warmring_results_create();
+    warmring_status_t status = warmring_get_multi(plan->client, names, MANY, results, NULL);
+    tap_ok(is_fault(status), "get_multi with a dead server answers %s",
+           warmring_status_name(status));
+    for (size_t i = 0; i < MANY; i++) {
+        char address[128] = "";
+        const warmring_item_t *item = warmring_results_at(results, i);
+        tap_status(
+            warmring_locate(plan->client, keys[i], strlen(keys[i]), address, sizeof address, NULL),
+            WARMRING_OK, "locate");
+        bool dead = strcmp(address, fixture_address(plan->fixture, N)) == 0;
+        of_dead += dead;
+        if (dead) {
+            tap_status(item->status, status, "a key of the dead server");
+        } else {
+            tap_bytes(item->value.data, item->value.length, keys[i], strlen(keys[i]),
+                      "a key of the living one");
+        }
+    }
+    tap_ok(of_dead > 0 && of_dead < MANY, "%zu of %d keys were the dead server's", of_dead, MANY);
+    const char *name = NULL;
+    for (size_t i = 0; warmring_results_server(results, i, &name) == WARMRING_OK || name != NULL;
+         i++) {
+        bool dead = strcmp(name, fixture_address(plan->fixture, N)) == 0;
+        tap_status(warmring_results_server(results, i, &name), dead ? status : WARMRING_OK,
+                   "the status of %s", name);
+    }
+    warmring_results_free(results);
+    revive(plan, N);
+}
+
+int main(void) {
+    plan_t plan = {.fixture = fixture_start(2, NULL)};
+    snprintf(plan.before, sizeof plan.before, "%s", fixture_address(plan.fixture, O));
+    plan.after = fixture_servers(plan.fixture);
+    test_reads(&plan);
+    test_writes(&plan);
+    test_write_alone(&plan);
+    test_multi(&plan);
+    fixture_free(plan.fixture);
+    return tap_done();
+}
