@@ -68,6 +68,9 @@ void traffic_free(traffic_t *traffic);
 enum { TRAFFIC_KEY_SIZE = 24 };
 size_t traffic_key(size_t index, char *key);
 
+/* Whether a value is one that key `index` has had or may get. */
+bool traffic_recognises(size_t index, const warmring_item_t *item);
+
 /* The class of a key, 0 at first; set them while no traffic runs. */
 void traffic_classify(traffic_t *traffic, size_t index, unsigned class);
 

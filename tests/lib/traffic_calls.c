@@ -65,6 +65,10 @@ static uint64_t version_of(size_t key, warmring_bytes_t value, uint32_t flags) {
     return same ? head.version : 0;
 }
 
+bool traffic_recognises(size_t index, const warmring_item_t *item) {
+    return version_of(index, item->value, item->flags) != 0;
+}
+
 /* ---- calls ------------------------------------------------------------------- */
 
 uint64_t traffic_now_ms(void) {
