@@ -186,8 +186,8 @@ static void test_servers(fixture_t *fixture) {
     refuse_server(fixture, fixture_address(fixture, index), WARMRING_NOT_SUPPORTED, "CAS",
                   "a server without CAS");
     fixture_stop(fixture, index);
-    refuse_server(fixture, fixture_address(fixture, index), WARMRING_TIMEOUT, "ms",
-                  "a server that hangs");
+    refuse_server(fixture, fixture_address(fixture, index), WARMRING_TIMEOUT,
+                  fixture_address(fixture, index), "a server that hangs");
     fixture_continue(fixture, index);
     snprintf(server, sizeof server, "127.0.0.1:%u", (unsigned)fixture_free_port());
     refuse_server(fixture, server, WARMRING_CONNECT_FAILED, "refused",

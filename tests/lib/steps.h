@@ -13,7 +13,7 @@
 #include <warmring/client.h>
 
 /* Opens a client; `options` is a NULL-terminated list of names and values, or
- * NULL. */
+ * NULL. TEST_TRANSPORT in the environment chooses its transport. */
 warmring_t *steps_open(const char *servers, const char *const *options);
 
 /* The topology in force, to be released. */
