@@ -72,6 +72,9 @@ WARMRING_API void warmring_options_free(warmring_options_t *options);
  *   points_per_weight    1000  of the ring
  *   max_points       16000000  of the ring
  *   fill_ttl_s             60  longest life of a copy whose TTL is unknown
+ *   max_ttl_s               0  longest TTL in use, kept to by every store of
+ *                              this client; 0: not declared. SETTLING ends
+ *                              by itself only where it is declared
  *   tcp_keepalive           0  1: on
  *   transport            auto  meta (memcached 1.6.13 and later), libmemcached
  *                              (older servers, proxies), or auto: meta where
@@ -129,6 +132,8 @@ WARMRING_API void warmring_close(warmring_t *client);
 #define WARMRING_NO_FILL 2u /* reads copy nothing to the new owner */
 #define WARMRING_FOR_CAS 4u /* warmring_get reads where warmring_cas will write,
                                so that the token is good: TRY_AGAIN as cas */
+#define WARMRING_WAIT 8u    /* warmring_get_or_lease waits, within the
+                               deadline, for another's lease to end */
 
 /* What one call wants otherwise. Start from WARMRING_CALL_INIT. */
 typedef struct {
@@ -140,7 +145,7 @@ typedef struct {
 } warmring_call_t;
 #define WARMRING_CALL_INIT { sizeof(warmring_call_t), 0, 0, { NULL, 0 } }
 
-/* A CAS value, with the server and the epoch it was taken from and at. */
+/* A CAS value, with the server, the epoch and the connection it comes from. */
 typedef struct {
     uint64_t word[3];
 } warmring_token_t;
@@ -188,6 +193,29 @@ warmring_get(warmring_t *client, const char *key, size_t key_length, warmring_it
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
 warmring_get_into(warmring_t *client, const char *key, size_t key_length, void *buffer,
                   size_t capacity, warmring_item_t *item, const warmring_call_t *call);
+
+/*
+ * Reads a key, and gives one of those who miss it the task of loading it:
+ *
+ *   OK          the item
+ *   LEASED      the key is missing, and this caller should load it and store
+ *               it with warmring_cas() and item->token within `lease_ms`
+ *   LEASE_BUSY  the key is missing, and somebody else has the lease: wait a
+ *               moment and ask again, or serve without
+ *
+ * The late store of a loader is refused (EXISTS or NOT_FOUND) when the key was
+ * written or deleted since the lease was taken: what it loaded may be old. A
+ * lease that is not used ends by itself, a second or two after `lease_ms` (1
+ * to 3,600,000), or with warmring_delete(). While it stands the key is a miss
+ * for every read, warmring_set() and warmring_delete() end it, warmring_add()
+ * answers NOT_STORED. TRY_AGAIN for moved keys in HANDOVER.
+ *
+ * With the mode WARMRING_WAIT, LEASE_BUSY is answered only at the deadline.
+ * Cost: one round trip on a hit, two on a miss. Since 0.1.
+ */
+WARMRING_API WARMRING_MUST_CHECK warmring_status_t
+warmring_get_or_lease(warmring_t *client, const char *key, size_t key_length, uint32_t lease_ms,
+                      warmring_item_t *item, const warmring_call_t *call);
 
 /*
  * Reads a key and gives it a new expiration. NOT_FOUND; TRY_AGAIN for moved

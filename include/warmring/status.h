@@ -14,9 +14,10 @@ WARMRING_BEGIN_DECLS
  * warmring_status_name() are made from. New statuses are appended, so
  * numbers never change.
  *
- * Three groups: answers of a healthy cluster (OK to EXISTS), faults between
- * the caller and a server (PARTIAL to RESOLVE_FAILED), and refusals that cost
- * no traffic (from TRY_AGAIN on).
+ * Three groups: answers of a healthy cluster (OK to EXISTS, LEASED and
+ * LEASE_BUSY), faults between the caller and a server (PARTIAL to
+ * RESOLVE_FAILED), and refusals that mostly cost no traffic (TRY_AGAIN to
+ * OUT_OF_MEMORY).
  */
 #define WARMRING_STATUS_LIST(X)                                                     \
     X(OK, "success")                                                                \
@@ -43,7 +44,9 @@ WARMRING_BEGIN_DECLS
     X(BAD_OPTION, "bad option")                                                     \
     X(LIMIT_EXCEEDED, "limit exceeded")                                             \
     X(ILLEGAL_STEP, "step not allowed from here")                                   \
-    X(OUT_OF_MEMORY, "out of memory")
+    X(OUT_OF_MEMORY, "out of memory")                                               \
+    X(LEASED, "no such key: load it and store it with the token")                   \
+    X(LEASE_BUSY, "no such key: somebody else is loading it")
 
 typedef enum {
 #define WARMRING_STATUS_ENUM(name, text) WARMRING_##name,

@@ -47,7 +47,8 @@ typedef enum {
  * write a key at the same moment, one before and one after the step, each may
  * read its own value until the key is written again.
  */
-#define WARMRING_STEP_LIST(X) X(WARM) X(COMMIT) X(FINISH) X(ROLLBACK) X(COMMIT_DIRECTLY)
+#define WARMRING_STEP_LIST(X)                                                       \
+    X(WARM) X(COMMIT) X(FINISH) X(ROLLBACK) X(COMMIT_DIRECTLY) X(SETTLE)
 
 typedef enum {
 #define WARMRING_STEP_ENUM(name) WARMRING_##name,

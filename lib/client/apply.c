@@ -27,6 +27,47 @@ static warmring_status_t make_view(warmring_t *client, const warmring_topology_t
     return WARMRING_OK;
 }
 
+/* Whether every copy on the new ring counts again, which a client must know
+ * before it relies on them. */
+static warmring_status_t check_doubts(const wr_view_t *present, const warmring_topology_t *next,
+                                      wr_deadline_t deadline) {
+    bool relies = warmring_topology_phase(next) > warmring_topology_phase(present->topology) &&
+                  warmring_topology_phase(next) >= WARMRING_HANDOVER;
+    for (uint32_t i = 0; relies && i < present->seats; i++) {
+        if (wr_view_in_doubt(present, i, deadline)) {
+            return wr_fail(WARMRING_TRY_AGAIN,
+                           "%s missed deletions and may hold old copies: wait until it is "
+                           "reachable and %" PRIu32 " s have passed",
+                           wr_server_address(present->server[i]),
+                           wr_server_config(present->server[i])->stub_lifetime_s);
+        }
+    }
+    return WARMRING_OK;
+}
+
+/* Whether copies left by earlier rings have expired, or somebody vouches for
+ * it, before the filter for them goes. */
+static warmring_status_t check_settled(const warmring_t *client, const wr_view_t *present,
+                                       const warmring_topology_t *next) {
+    if (present->phase != WARMRING_SETTLING || warmring_topology_phase(next) != WARMRING_STABLE ||
+        wr_topology_is_settled(next)) {
+        return WARMRING_OK;
+    }
+    uint64_t longest = client->options.max_ttl_s;
+    if (longest == 0) {
+        return wr_fail(WARMRING_ILLEGAL_STEP,
+                       "the longest TTL is not declared (option max_ttl_s): stay in SETTLING, or "
+                       "take the step SETTLE when no copy of an earlier ring can be left");
+    }
+    wr_time_t passed = (wr_now() - atomic_load(&present->marks->settling_since)) / 1000000000;
+    if ((uint64_t)passed < longest) {
+        return wr_fail(WARMRING_TRY_AGAIN,
+                       "copies of earlier rings may live for another %" PRIu64 " s (max_ttl_s)",
+                       longest - (uint64_t)passed);
+    }
+    return WARMRING_OK;
+}
+
 static warmring_status_t apply_locked(warmring_t *client, const warmring_topology_t *topology,
                                       wr_deadline_t deadline) {
     const wr_view_t *present = wr_gate_present(&client->gate);
@@ -34,8 +75,15 @@ static warmring_status_t apply_locked(warmring_t *client, const warmring_topolog
     if (follows == WR_FOLLOWS_NOT) {
         return WARMRING_ILLEGAL_STEP;
     }
+    warmring_status_t status = check_doubts(present, topology, deadline);
+    if (status == WARMRING_OK) {
+        status = check_settled(client, present, topology);
+    }
+    if (status != WARMRING_OK) {
+        return status;
+    }
     wr_view_t *view = NULL;
-    warmring_status_t status = make_view(client, topology, deadline, &view);
+    status = make_view(client, topology, deadline, &view);
     if (status != WARMRING_OK) {
         return status;
     }

@@ -156,7 +156,7 @@ warmring_status_t warmring_locate(warmring_t *client, const char *key, size_t ke
         warmring_bytes_t wire =
             wr_key_prefixed(client, (warmring_bytes_t){key, key_length}, buffer);
         uint32_t seat = authority_of(&operation, wr_key_place(&operation, wire));
-        snprintf(address, capacity, "%s", wr_server_address(operation.view->seat[seat].server));
+        snprintf(address, capacity, "%s", wr_server_address(operation.view->server[seat]));
     }
     wr_operation_end(&operation);
     return status;
@@ -172,7 +172,7 @@ static warmring_status_t flush_once(const wr_operation_t *operation) {
         goto done;
     }
     for (uint32_t i = 0; i < count; i++) {
-        requests[i] = (wr_request_t){.server = operation->view->seat[i].server, .verb = WR_FLUSH};
+        requests[i] = (wr_request_t){.server = operation->view->server[i], .verb = WR_FLUSH};
         queue[i] = &requests[i];
     }
     wr_run(queue, count, operation->deadline);
@@ -209,7 +209,7 @@ warmring_status_t warmring_tick(warmring_t *client, uint32_t budget_ms) {
     wr_deadline_t deadline = wr_deadline_in_ms(budget_ms);
     wr_view_t *view = wr_gate_look(&client->gate, &slot);
     for (uint32_t i = 0; i < view->seats && !wr_deadline_passed(deadline); i++) {
-        wr_server_tick(view->seat[i].server, deadline);
+        wr_server_tick(view->server[i], deadline);
     }
     wr_gate_leave(&client->gate, slot);
     return WARMRING_OK;

@@ -62,8 +62,11 @@ warmring_bytes_t wr_key_prefixed(const warmring_t *client, warmring_bytes_t key,
 /* What chooses the server: the group as it is, else the key as sent. */
 wr_place_t wr_key_place(const wr_operation_t *operation, warmring_bytes_t wire);
 
-/* From the caller's expiration to the one that is sent; BAD_ARGUMENT when
- * negative. */
-warmring_status_t wr_expiration_make(int64_t expiration, uint32_t *made);
+/* The second word of a token: the server it was taken from, and the epoch. */
+uint64_t wr_token_place(const wr_operation_t *operation, const wr_server_t *server);
+
+/* From the caller's expiration to the one that is sent, at most the declared
+ * max_ttl_s from now; BAD_ARGUMENT when negative. */
+warmring_status_t wr_expiration_make(const warmring_t *client, int64_t expiration, uint32_t *made);
 
 #endif

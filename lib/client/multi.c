@@ -125,10 +125,11 @@ static warmring_status_t run_writes(multi_t *multi, wr_write_t *writes) {
 }
 
 /* The parts of an entry that a request takes; a bad one is the item's status. */
-static warmring_status_t take_entry(const warmring_entry_t *entry, wr_request_t *command) {
+static warmring_status_t take_entry(const warmring_t *client, const warmring_entry_t *entry,
+                                    wr_request_t *command) {
     warmring_status_t status = wr_value_check(entry->value, entry->flags);
     if (status == WARMRING_OK) {
-        status = wr_expiration_make(entry->expiration, &command->expiration);
+        status = wr_expiration_make(client, entry->expiration, &command->expiration);
     }
     command->verb = WR_SET;
     command->value = entry->value;
@@ -150,7 +151,7 @@ warmring_status_t warmring_set_multi(warmring_t *client, const warmring_entry_t 
         wr_write_t *write = &writes[multi.batched];
         write->kind = WR_KIND_STORE;
         if (take_key(&multi, i, entries[i].key, &write->command.key, &lost)) {
-            status = take_entry(&entries[i], &write->command);
+            status = take_entry(client, &entries[i], &write->command);
             results->items[i].status = status;
             multi.batched -= status == WARMRING_OK ? 0 : 1;
         }

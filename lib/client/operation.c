@@ -40,7 +40,8 @@ static warmring_status_t check_call(const warmring_t *client, const warmring_cal
                        "deadline_ms %" PRIu32 " is above the option max_deadline_ms, %" PRIu64,
                        call->deadline_ms, client->options.max_deadline_ms);
     }
-    if ((call->mode & ~(WARMRING_NOREPLY | WARMRING_NO_FILL | WARMRING_FOR_CAS)) != 0) {
+    if ((call->mode & ~(WARMRING_NOREPLY | WARMRING_NO_FILL | WARMRING_FOR_CAS | WARMRING_WAIT)) !=
+        0) {
         return wr_fail(WARMRING_BAD_ARGUMENT, "mode 0x%" PRIx32 " has unknown bits", call->mode);
     }
     return call->group.data == NULL ? WARMRING_OK : check_key("group", call->group, 0);
@@ -96,17 +97,35 @@ wr_place_t wr_key_place(const wr_operation_t *operation, warmring_bytes_t wire) 
     return (wr_place_t){wire.data, wire.length, operation->client->options.prefix_length};
 }
 
+uint64_t wr_token_place(const wr_operation_t *operation, const wr_server_t *server) {
+    uint64_t epoch = warmring_topology_epoch(operation->view->topology);
+    return wr_server_id(server) << 32 | (epoch & UINT32_MAX);
+}
+
 /*
  * memcached takes up to 30 days as a time from now, more as a Unix time, and
  * times in 31 bits. A number that is a Unix time already stays what it is.
  */
-warmring_status_t wr_expiration_make(int64_t expiration, uint32_t *made) {
+static const int64_t first_absolute = 1000000000;
+
+/* Cut to `longest` seconds from now, which 0 (never) is beyond. */
+static int64_t cut(int64_t expiration, int64_t longest) {
+    if (expiration >= first_absolute) {
+        int64_t latest = (int64_t)time(NULL) + longest;
+        return expiration < latest ? expiration : latest;
+    }
+    return expiration == 0 || expiration > longest ? longest : expiration;
+}
+
+warmring_status_t wr_expiration_make(const warmring_t *client, int64_t expiration, uint32_t *made) {
     static const int64_t longest_relative = 30 * 24 * 3600;
-    static const int64_t first_absolute = 1000000000;
     if (expiration < 0) {
         return wr_fail(WARMRING_BAD_ARGUMENT,
                        "expiration %" PRId64 ": it is 0 (never) or a positive number of seconds",
                        expiration);
+    }
+    if (client->options.max_ttl_s != 0) {
+        expiration = cut(expiration, (int64_t)client->options.max_ttl_s);
     }
     if (expiration > longest_relative && expiration < first_absolute) {
         expiration += (int64_t)time(NULL);

@@ -38,6 +38,7 @@ static const option_t table[] = {
     {"dialect", DIALECT_TEXT, FIELD(dialect), 1, 63, "v2"},
     {"points_per_weight", REAL, FIELD(points_per_weight), 0, 4294967295, "1000"},
     {"max_points", NUMBER, FIELD(max_points), 1, 4294967295, "16000000"},
+    {"max_ttl_s", NUMBER, FIELD(max_ttl_s), 0, 4000000000, "0"},
     {"fill_ttl_s", NUMBER, FIELD(fill_ttl_s), 1, 2592000, "60"},
     {"tcp_keepalive", NUMBER, FIELD(tcp_keepalive), 0, 1, "0"},
     {"transport", TRANSPORT_TEXT, FIELD(transport), 1, 15, "auto"},

@@ -19,6 +19,7 @@ struct warmring_options {
     uint64_t retry_ms;
     uint64_t max_points;
     uint64_t fill_ttl_s;
+    uint64_t max_ttl_s;
     uint64_t tcp_keepalive;
     uint64_t max_value_bytes;
     double points_per_weight;

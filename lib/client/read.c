@@ -31,6 +31,8 @@
 #include "client/read.h"
 
 #include "base/fail.h"
+#include "client/bind.h"
+#include "client/fill.h"
 
 enum { FIRST, GHOST, LEASE, FALLBACK, SETTLE, DONE };
 
@@ -47,7 +49,7 @@ static void count_event(const batch_t *batch, wr_counter_t counter) {
 }
 
 static wr_server_t *server_of(const batch_t *batch, const wr_read_t *read, warmring_side_t side) {
-    return batch->operation->view->seat[read->route.owner[side]].server;
+    return batch->operation->view->server[read->route.owner[side]];
 }
 
 static bool may_fall_back(const wr_read_t *read) {
@@ -107,31 +109,11 @@ static wr_request_t *ask_lease(const batch_t *batch, wr_read_t *read) {
     return ask_new(batch, read, WR_LEASE);
 }
 
-/*
- * The expiration of the copy: what is left of the original's, never more
- * than it, and at most the cap where the transport cannot tell. 0 seconds
- * would mean for ever: then there is nothing to copy.
- */
-static bool fill_expiration(const batch_t *batch, const wr_read_t *read, uint32_t *expiration) {
-    static const int64_t longest = 30 * 24 * 3600;
-    int64_t ttl = read->answer.ttl;
-    if (ttl == WR_TTL_NEVER) {
-        *expiration = 0;
-        return true;
-    }
-    int64_t left = (int64_t)batch->operation->client->options.fill_ttl_s;
-    if (ttl != WR_TTL_UNKNOWN) {
-        int64_t elapsed = (wr_now() - read->asked_at) / 1000000000;
-        left = ttl - 1 - elapsed;
-    }
-    *expiration = (uint32_t)(left < longest ? left : longest);
-    return left > 0;
-}
-
 static wr_request_t *ask_settle(const batch_t *batch, wr_read_t *read) {
     uint64_t token = read->side.cas_out;
     uint32_t expiration = 0;
-    bool fill = read->answer.status == WARMRING_OK && fill_expiration(batch, read, &expiration);
+    bool fill = read->answer.status == WARMRING_OK &&
+                wr_fill_expiration(batch->operation, &read->answer, read->asked_at, &expiration);
     wr_request_t *request = ask_new(batch, read, fill ? WR_CAS : WR_UNLEASE);
     request->cas = token;
     request->opened_before = read->leased_over;
@@ -164,8 +146,10 @@ static uint8_t after_first(const batch_t *batch, wr_read_t *read) {
         return DONE;
     }
     if (answer->status == WARMRING_OK || answer->status == WARMRING_BUFFER_TOO_SMALL) {
-        wr_seat_t *seat = &batch->operation->view->seat[read->route.owner[WARMRING_NEW_RING]];
-        return wr_seat_is_ghost(seat, answer->cas_out, batch->operation->deadline) ? GHOST : DONE;
+        return wr_view_is_ghost(batch->operation->view, read->route.owner[WARMRING_NEW_RING],
+                                answer->cas_out, batch->operation->deadline)
+                   ? GHOST
+                   : DONE;
     }
     if (answer->status == WARMRING_NOT_FOUND) {
         return after_miss_of_new(batch, read);
@@ -246,16 +230,41 @@ static void run_round(const batch_t *batch, uint8_t state) {
     }
 }
 
+/* Reads what a cas will be bound to. */
+static void read_bound(const batch_t *batch, wr_read_t *read) {
+    wr_write_t look = {.kind = WR_KIND_MODIFY,
+                       .command = {.verb = WR_GET, .key = read->key, .sink = read->sink},
+                       .route = read->route};
+    wr_bind(batch->operation, &look);
+    read->answer = look.request[0];
+    read->answer.status = look.status;
+    read->answered_by = WARMRING_NEW_RING;
+    read->state = DONE;
+}
+
+/* Where a read begins: with what N has, unless that is in doubt. */
+static uint8_t first_round(const batch_t *batch, const wr_read_t *read) {
+    return may_fall_back(read) &&
+                   wr_view_in_doubt(batch->operation->view, read->route.owner[WARMRING_NEW_RING],
+                                    batch->operation->deadline)
+               ? FALLBACK
+               : FIRST;
+}
+
 static void choose_way(const batch_t *batch, wr_read_t *read) {
     const wr_operation_t *operation = batch->operation;
     bool for_cas = (operation->mode & WARMRING_FOR_CAS) != 0;
     read->route = wr_route(operation->view->topology, wr_key_place(operation, read->key),
                            for_cas ? WR_KIND_MODIFY : WR_KIND_READ, operation->view->rollout);
-    if (read->route.steps->step[0].action == WR_STEP_REFUSE) {
+    if (wr_is_bound(&read->route)) {
+        read_bound(batch, read);
+    } else if (read->route.steps->step[0].action == WR_STEP_REFUSE) {
         read->answer.status =
             wr_fail(WARMRING_TRY_AGAIN, "the key is being handed over in phase %s",
                     warmring_phase_name(operation->view->phase));
         read->state = DONE;
+    } else {
+        read->state = first_round(batch, read);
     }
 }
 
@@ -296,6 +305,6 @@ warmring_token_t wr_read_token(const wr_operation_t *operation, const wr_read_t 
     if (read->answer.status != WARMRING_OK) {
         return (warmring_token_t){{0, 0, 0}};
     }
-    return (warmring_token_t){{read->answer.cas_out, wr_server_id(read->answer.server),
-                               warmring_topology_epoch(operation->view->topology)}};
+    return (warmring_token_t){{read->answer.cas_out, wr_token_place(operation, read->answer.server),
+                               (uint64_t)read->answer.opened_at}};
 }

@@ -71,7 +71,7 @@ void wr_results_seal(warmring_results_t *results, const wr_view_t *view) {
     size_t kept = 0;
     for (uint32_t seat = 0; seat < view->seats; seat++) {
         if (results->servers[seat].asked) {
-            const char *address = wr_server_address(view->seat[seat].server);
+            const char *address = wr_server_address(view->server[seat]);
             char *copy = wr_arena_take(&results->arena, strlen(address) + 1);
             if (copy != NULL) {
                 memcpy(copy, address, strlen(address) + 1);

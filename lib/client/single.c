@@ -5,32 +5,9 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "base/memory.h"
 #include "client/read.h"
 #include "client/sink.h"
 #include "client/write.h"
-
-/* ---- items ------------------------------------------------------------------ */
-
-void warmring_item_clear(warmring_item_t *item) {
-    if (item != NULL) {
-        wr_free(item->owned);
-        item->owned = NULL;
-        item->value = (warmring_bytes_t){NULL, 0};
-    }
-}
-
-static warmring_status_t start_item(warmring_item_t *item, const char *key, size_t key_length) {
-    if (item == NULL || item->size != sizeof *item) {
-        return wr_fail(WARMRING_BAD_ARGUMENT, "item is NULL or not from WARMRING_ITEM_INIT");
-    }
-    warmring_item_clear(item);
-    item->status = WARMRING_NOT_FOUND;
-    item->flags = 0;
-    item->key = (warmring_bytes_t){key, key_length};
-    item->token = (warmring_token_t){{0, 0, 0}};
-    return WARMRING_OK;
-}
 
 /* ---- reads ------------------------------------------------------------------ */
 
@@ -41,8 +18,7 @@ static void fill_item(warmring_item_t *item, const wr_request_t *answer, warmrin
         item->token = token;
         return;
     }
-    wr_free(item->owned);
-    item->owned = NULL;
+    wr_item_release(item);
     if (answer->status == WARMRING_BUFFER_TOO_SMALL) {
         item->value.length = answer->value_length;
     }
@@ -75,7 +51,7 @@ static warmring_status_t get(warmring_t *client, wr_sink_t *sink, warmring_item_
 
 warmring_status_t warmring_get(warmring_t *client, const char *key, size_t key_length,
                                warmring_item_t *item, const warmring_call_t *call) {
-    warmring_status_t status = start_item(item, key, key_length);
+    warmring_status_t status = wr_item_start(item, key, key_length);
     if (status != WARMRING_OK) {
         return status;
     }
@@ -86,7 +62,7 @@ warmring_status_t warmring_get(warmring_t *client, const char *key, size_t key_l
 warmring_status_t warmring_get_into(warmring_t *client, const char *key, size_t key_length,
                                     void *buffer, size_t capacity, warmring_item_t *item,
                                     const warmring_call_t *call) {
-    warmring_status_t status = start_item(item, key, key_length);
+    warmring_status_t status = wr_item_start(item, key, key_length);
     if (status != WARMRING_OK) {
         return status;
     }
@@ -123,9 +99,10 @@ static warmring_status_t run_write(warmring_t *client, wr_write_t *write,
 static warmring_status_t store(warmring_t *client, wr_write_t *write, int64_t expiration,
                                const warmring_call_t *call) {
     wr_request_t *command = &write->command;
-    warmring_status_t status = wr_value_check(command->value, command->flags);
+    warmring_status_t status = client != NULL ? wr_value_check(command->value, command->flags)
+                                              : wr_fail(WARMRING_BAD_ARGUMENT, "client is NULL");
     if (status == WARMRING_OK) {
-        status = wr_expiration_make(expiration, &command->expiration);
+        status = wr_expiration_make(client, expiration, &command->expiration);
     }
     return status == WARMRING_OK ? run_write(client, write, call) : status;
 }
@@ -198,7 +175,9 @@ warmring_status_t warmring_cas(warmring_t *client, const char *key, size_t key_l
                                     .key = {key, key_length},
                                     .value = {value, value_length},
                                     .flags = flags,
-                                    .cas = token->word[0]}};
+                                    .cas = token->word[0],
+                                    .opened_before = (wr_time_t)token->word[2],
+                                    .patient = true}};
     return store(client, &write, expiration, call);
 }
 
@@ -212,7 +191,7 @@ warmring_status_t warmring_touch(warmring_t *client, const char *key, size_t key
 warmring_status_t warmring_get_and_touch(warmring_t *client, const char *key, size_t key_length,
                                          int64_t expiration, warmring_item_t *item,
                                          const warmring_call_t *call) {
-    warmring_status_t status = start_item(item, key, key_length);
+    warmring_status_t status = wr_item_start(item, key, key_length);
     if (status != WARMRING_OK) {
         return status;
     }

@@ -1,11 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sinks of single reads.
+ * Items and the sinks of single reads.
  */
 #include "client/sink.h"
 
 #include "base/fail.h"
 #include "base/memory.h"
+
+void wr_item_release(warmring_item_t *item) {
+    wr_free(item->owned);
+    item->owned = NULL;
+}
+
+void warmring_item_clear(warmring_item_t *item) {
+    if (item != NULL) {
+        wr_item_release(item);
+        item->value = (warmring_bytes_t){NULL, 0};
+    }
+}
+
+warmring_status_t wr_item_start(warmring_item_t *item, const char *key, size_t key_length) {
+    if (item == NULL || item->size != sizeof *item) {
+        return wr_fail(WARMRING_BAD_ARGUMENT, "item is NULL or not from WARMRING_ITEM_INIT");
+    }
+    warmring_item_clear(item);
+    item->status = WARMRING_NOT_FOUND;
+    item->flags = 0;
+    item->key = (warmring_bytes_t){key, key_length};
+    item->token = (warmring_token_t){{0, 0, 0}};
+    return WARMRING_OK;
+}
 
 static char *reserve_in_item(wr_sink_t *sink, size_t length) {
     warmring_item_t *item = ((wr_item_sink_t *)sink)->item;

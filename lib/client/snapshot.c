@@ -40,7 +40,7 @@ static warmring_snapshot_t *make_snapshot(const wr_view_t *view) {
     snapshot->phase = view->phase;
     snapshot->topology = warmring_topology_retain(view->topology);
     for (uint32_t i = 0; i < view->seats; i++) {
-        wr_server_t *server = wr_server_retain(view->seat[i].server);
+        wr_server_t *server = wr_server_retain(view->server[i]);
         warmring_server_counters_t *counters = &snapshot->server[snapshot->servers];
         snapshot->held[snapshot->servers++] = server;
         counters->size = sizeof *counters;

@@ -19,7 +19,7 @@ static bool has_address(const wr_server_t *server, const wr_endpoint_t *endpoint
 static wr_server_t *find_server(const wr_view_t *before, uint32_t index,
                                 const wr_endpoint_t *endpoint) {
     for (uint32_t i = 0; before != NULL && i < before->seats; i++) {
-        wr_server_t *server = before->seat[(index + i) % before->seats].server;
+        wr_server_t *server = before->server[(index + i) % before->seats];
         if (has_address(server, endpoint)) {
             return wr_server_retain(server);
         }
@@ -29,28 +29,35 @@ static wr_server_t *find_server(const wr_view_t *before, uint32_t index,
 
 static bool take_seats(wr_view_t *view, const wr_view_t *before, const wr_net_config_t *net) {
     uint32_t count = wr_topology_endpoints(view->topology);
-    bool same = before != NULL && wr_topology_same_migration(before->topology, view->topology);
     for (; view->seats < count; view->seats++) {
-        uint32_t i = view->seats;
-        const wr_endpoint_t *endpoint = wr_topology_endpoint(view->topology, i);
-        wr_server_t *server = find_server(before, i, endpoint);
+        const wr_endpoint_t *endpoint = wr_topology_endpoint(view->topology, view->seats);
+        wr_server_t *server = find_server(before, view->seats, endpoint);
         if (server == NULL) {
             server = wr_server_create(endpoint->host, endpoint->port, net);
         }
         if (server == NULL) {
             return false;
         }
-        view->seat[i].server = server;
-        if (same) {
-            atomic_init(&view->seat[i].watermark, atomic_load(&before->seat[i].watermark));
-        }
+        view->server[view->seats] = server;
     }
     return true;
 }
 
+static bool take_marks(wr_view_t *view, const wr_view_t *before) {
+    if (view->phase == WARMRING_STABLE) {
+        return true;
+    }
+    if (before != NULL && wr_topology_same_migration(before->topology, view->topology)) {
+        view->marks = wr_marks_retain(before->marks);
+    } else {
+        view->marks = wr_marks_create(view->seats);
+    }
+    return view->marks != NULL;
+}
+
 wr_view_t *wr_view_create(const warmring_topology_t *topology, const char *scope,
                           const wr_view_t *before, const wr_net_config_t *net) {
-    size_t seats = wr_topology_endpoints(topology) * sizeof(wr_seat_t);
+    size_t seats = wr_topology_endpoints(topology) * sizeof(wr_server_t *);
     wr_view_t *view = wr_calloc(1, sizeof *view + seats);
     if (view == NULL) {
         return NULL;
@@ -58,9 +65,13 @@ wr_view_t *wr_view_create(const warmring_topology_t *topology, const char *scope
     view->topology = warmring_topology_retain(topology);
     view->phase = warmring_topology_phase(topology);
     view->rollout = warmring_topology_get_rollout(topology, scope[0] != '\0' ? scope : NULL);
-    if (!take_seats(view, before, net)) {
+    if (!take_seats(view, before, net) || !take_marks(view, before)) {
         wr_view_free(view);
         return NULL;
+    }
+    if (view->phase == WARMRING_SETTLING) {
+        int64_t never = 0;
+        atomic_compare_exchange_strong(&view->marks->settling_since, &never, wr_now());
     }
     return view;
 }
@@ -70,44 +81,35 @@ void wr_view_free(wr_view_t *view) {
         return;
     }
     for (uint32_t i = 0; i < view->seats; i++) {
-        wr_server_release(view->seat[i].server);
+        wr_server_release(view->server[i]);
     }
+    wr_marks_release(view->marks);
     warmring_topology_release(view->topology);
     wr_free(view);
 }
 
 warmring_status_t wr_view_probe(wr_view_t *view, wr_deadline_t deadline) {
-    for (uint32_t i = 0; i < view->seats; i++) {
-        if (!wr_topology_endpoint(view->topology, i)->on_side[WARMRING_NEW_RING]) {
-            continue;
+    warmring_status_t status = WARMRING_OK;
+    for (uint32_t i = 0; i < view->seats && status == WARMRING_OK; i++) {
+        if (wr_topology_endpoint(view->topology, i)->on_side[WARMRING_NEW_RING]) {
+            status = wr_mark_probe(&view->marks->mark[i], view->server[i], deadline);
         }
-        uint64_t cas = 0;
-        warmring_status_t status = wr_server_probe_cas(view->seat[i].server, deadline, &cas);
-        if (status != WARMRING_OK) {
-            return status;
-        }
-        atomic_store(&view->seat[i].watermark, cas);
     }
-    return WARMRING_OK;
+    return status;
 }
 
-bool wr_seat_is_ghost(wr_seat_t *seat, uint64_t cas, wr_deadline_t deadline) {
-    static const wr_time_t trust = 1000000000; /* one second */
-    uint64_t watermark = atomic_load(&seat->watermark);
-    if (cas > watermark) {
-        return false;
+bool wr_view_is_ghost(const wr_view_t *view, uint32_t seat, uint64_t cas, wr_deadline_t deadline) {
+    return view->marks != NULL &&
+           wr_mark_is_ghost(&view->marks->mark[seat], view->server[seat], cas, deadline);
+}
+
+bool wr_view_in_doubt(const wr_view_t *view, uint32_t seat, wr_deadline_t deadline) {
+    return view->marks != NULL &&
+           wr_mark_in_doubt(&view->marks->mark[seat], view->server[seat], deadline);
+}
+
+void wr_view_doubt(const wr_view_t *view, uint32_t seat) {
+    if (view->marks != NULL) {
+        wr_mark_doubt(&view->marks->mark[seat], view->server[seat]);
     }
-    wr_time_t checked = atomic_load(&seat->checked_at);
-    wr_time_t now = wr_now();
-    if (now - checked < trust ||
-        !atomic_compare_exchange_strong(&seat->checked_at, &checked, now)) {
-        return true;
-    }
-    uint64_t counter = 0;
-    if (wr_server_probe_cas(seat->server, deadline, &counter) == WARMRING_OK &&
-        counter < watermark) {
-        atomic_store(&seat->watermark, 0);
-        return false;
-    }
-    return true;
 }

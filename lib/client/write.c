@@ -19,6 +19,7 @@
 #include "client/write.h"
 
 #include "base/fail.h"
+#include "client/bind.h"
 
 typedef struct {
     const wr_operation_t *operation;
@@ -41,7 +42,7 @@ static uint32_t seat_of(const wr_write_t *write, unsigned step) {
 }
 
 static wr_server_t *server_of(const batch_t *batch, const wr_write_t *write, unsigned step) {
-    return batch->operation->view->seat[seat_of(write, step)].server;
+    return batch->operation->view->server[seat_of(write, step)];
 }
 
 /* ---- before the first command ------------------------------------------- */
@@ -50,9 +51,9 @@ static wr_server_t *server_of(const batch_t *batch, const wr_write_t *write, uns
  * have been changed elsewhere, say nothing here. */
 static bool is_foreign(const batch_t *batch, const wr_write_t *write) {
     const warmring_token_t *token = write->token;
+    unsigned last = wr_is_bound(&write->route) ? write->steps - 1 : 0;
     return token != NULL &&
-           (token->word[1] != wr_server_id(server_of(batch, write, 0)) ||
-            token->word[2] != warmring_topology_epoch(batch->operation->view->topology));
+           token->word[1] != wr_token_place(batch->operation, server_of(batch, write, last));
 }
 
 static warmring_status_t find_refusal(const batch_t *batch, const wr_write_t *write) {
@@ -82,6 +83,9 @@ static void choose_way(const batch_t *batch, wr_write_t *write) {
     write->status = find_refusal(batch, write);
     if (write->status != WARMRING_OK) {
         write->steps = 0;
+    } else if (wr_is_bound(&write->route)) {
+        write->steps = 0;
+        wr_bind(operation, write);
     }
 }
 
@@ -104,6 +108,14 @@ static void prepare(const batch_t *batch, wr_write_t *write, unsigned step) {
     request->server = server_of(batch, write, step);
 }
 
+/* A token's connection is gone, and with it perhaps the server that gave it. */
+static void judge_token(const wr_write_t *write, wr_request_t *request) {
+    if (write->token != NULL && request == write->result &&
+        request->status == WARMRING_CONNECTION_LOST && !request->sent) {
+        request->status = WARMRING_EXISTS;
+    }
+}
+
 static void run_step(const batch_t *batch, unsigned step) {
     size_t asked = 0;
     for (size_t i = 0; i < batch->count; i++) {
@@ -120,7 +132,8 @@ static void run_step(const batch_t *batch, unsigned step) {
     for (size_t i = 0; i < batch->count; i++) {
         wr_write_t *write = &batch->writes[i];
         if (step < write->steps) {
-            const wr_request_t *request = &write->request[step];
+            wr_request_t *request = &write->request[step];
+            judge_token(write, request);
             wr_watch_tell(batch->watch, seat_of(write, step), request->status);
             if (was_fault(request) && !request->sent && step == 0) {
                 write->steps = 1;
@@ -139,13 +152,25 @@ static bool changed_nothing(const wr_write_t *write) {
             status == WARMRING_EXISTS || status == WARMRING_NOT_NUMERIC);
 }
 
-static warmring_status_t combine(const wr_write_t *write) {
+/* The old owner has what was written, the new one perhaps an older copy. Where
+ * the new one is the authority there is nothing to doubt. */
+static void doubt_copy(const batch_t *batch, const wr_write_t *write) {
+    const wr_view_t *view = batch->operation->view;
+    wr_route_t route = wr_route(view->topology, wr_key_place(batch->operation, write->command.key),
+                                WR_KIND_MODIFY, view->rollout);
+    if (route.steps->step[0].action == WR_STEP_RUN) {
+        wr_view_doubt(view, route.owner[WARMRING_NEW_RING]);
+    }
+}
+
+static warmring_status_t combine(const batch_t *batch, const wr_write_t *write) {
     const wr_request_t *first = &write->request[0];
     const wr_request_t *second = &write->request[1];
     if (write->steps < WR_STEPS || was_fault(first) || changed_nothing(write)) {
         return first->status;
     }
     if (was_fault(second)) {
+        doubt_copy(batch, write);
         return WARMRING_PARTIAL;
     }
     if (write->kind == WR_KIND_ERASE) {
@@ -157,7 +182,7 @@ static warmring_status_t combine(const wr_write_t *write) {
 static void finish(const batch_t *batch, wr_write_t *write) {
     count_event(batch, WR_COUNT_writes);
     if (write->steps > 0) {
-        write->status = combine(write);
+        write->status = combine(batch, write);
     }
     if (write->status == WARMRING_PARTIAL) {
         count_event(batch, WR_COUNT_partial_writes);

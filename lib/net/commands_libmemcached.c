@@ -271,7 +271,9 @@ static void do_unlease(wr_libmemcached_t *connection, wr_request_t *request,
 }
 
 static void do_lease(wr_libmemcached_t *connection, wr_request_t *request, wr_deadline_t deadline) {
-    uint32_t lifetime = wr_server_config(connection->base.server)->stub_lifetime_s;
+    uint32_t lifetime = request->expiration != 0
+                            ? request->expiration
+                            : wr_server_config(connection->base.server)->stub_lifetime_s;
     memcached_return_t code =
         memcached_add(connection->memc, request->key.data, request->key.length, "", 0,
                       (time_t)lifetime, WARMRING_RESERVED_FLAGS);
@@ -417,8 +419,19 @@ static const struct {
     [WR_FLUSH] = {do_flush, false},
 };
 
+static bool takes_cas(wr_verb_t verb) {
+    return verb == WR_CAS || verb == WR_UNLEASE;
+}
+
 void wr_libmemcached_do(wr_libmemcached_t *connection, wr_request_t *request,
                         wr_deadline_t deadline) {
+    if (request->cas != 0 && !takes_cas(request->verb)) {
+        request->status = wr_fail(WARMRING_NOT_SUPPORTED,
+                                  "%s: %s bound to a token, through "
+                                  "libmemcached",
+                                  label_of(connection), wr_verb_info(request->verb)->name);
+        return;
+    }
     bool quiet = request->noreply && commands[request->verb].may_be_quiet && !connection->binary;
     wr_libmemcached_arm(connection, deadline);
     set_noreply(connection, quiet);

@@ -117,8 +117,8 @@ static char *put_delta(char *out, const wr_request_t *request) {
     return out;
 }
 
-static char *put_stub(char *out, const wr_meta_stub_t *stub) {
-    out = put_time(out, 'T', stub->lifetime_s);
+static char *put_stub(char *out, const wr_request_t *request, const wr_meta_stub_t *stub) {
+    out = put_time(out, 'T', request->expiration != 0 ? request->expiration : stub->lifetime_s);
     return put_flag(out, 'F', stub->flags);
 }
 
@@ -130,14 +130,14 @@ static char *put_fields(char *out, const wr_request_t *request, unsigned has,
     if ((has & SETS_EXPIRATION) != 0 || ((has & HAS_EXPIRATION) != 0 && request->expiration != 0)) {
         out = put_time(out, 'T', request->expiration);
     }
-    if ((has & HAS_CAS) != 0) {
+    if (request->cas != 0) {
         out = put_flag(out, 'C', request->cas);
     }
     if ((has & HAS_DELTA) != 0) {
         out = put_delta(out, request);
     }
     if ((has & HAS_STUB) != 0) {
-        out = put_stub(out, stub);
+        out = put_stub(out, request, stub);
     }
     return out;
 }

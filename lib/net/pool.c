@@ -162,6 +162,15 @@ static wr_connection_t *pop(wr_pool_t *pool, wr_time_t opened_before) {
     return NULL;
 }
 
+static uint32_t idle_count(const wr_pool_t *pool) {
+    uint32_t count = 0;
+    for (const wr_connection_t *connection = pool->idle; connection != NULL;
+         connection = connection->next) {
+        count++;
+    }
+    return count;
+}
+
 static warmring_status_t wait_locked(wr_server_t *server, wr_deadline_t deadline, wr_time_t started,
                                      wr_connection_t **connection) {
     wr_pool_t *pool = &server->pool;
@@ -184,6 +193,22 @@ static warmring_status_t wait_locked(wr_server_t *server, wr_deadline_t deadline
         }
         late = pthread_cond_timedwait(&pool->freed, pool->mutex, &until) != 0;
     }
+}
+
+/* One opened by then, as long as any is out that may be. */
+static wr_connection_t *wait_for_old(wr_pool_t *pool, wr_time_t opened_before,
+                                     wr_deadline_t deadline) {
+    struct timespec until = wr_deadline_timespec(deadline);
+    wr_connection_t *connection = NULL;
+    bool late = false;
+    while (connection == NULL && !late && pool->open > idle_count(pool)) {
+        late = pthread_cond_timedwait(&pool->freed, pool->mutex, &until) != 0;
+        connection = pop(pool, opened_before);
+    }
+    if (connection == NULL) {
+        pthread_cond_signal(&pool->freed); /* the one it was woken for is another's */
+    }
+    return connection;
 }
 
 /* ---- opening ----------------------------------------------------------- */
@@ -333,8 +358,9 @@ static wr_verdict_t verdict_of_open(warmring_status_t status) {
 
 /* ---- taking and giving ------------------------------------------------- */
 
-warmring_status_t wr_pool_take(wr_server_t *server, wr_time_t opened_before, wr_deadline_t deadline,
-                               wr_connection_t **connection, wr_verdict_t *verdict) {
+warmring_status_t wr_pool_take(wr_server_t *server, wr_time_t opened_before, bool patient,
+                               wr_deadline_t deadline, wr_connection_t **connection,
+                               wr_verdict_t *verdict) {
     wr_pool_t *pool = &server->pool;
     wr_time_t now = wr_now();
     wr_connection_t *doomed;
@@ -342,6 +368,9 @@ warmring_status_t wr_pool_take(wr_server_t *server, wr_time_t opened_before, wr_
     lock(pool, &doomed);
     doomed = join(doomed, trim_locked(server, now));
     *connection = pop(pool, opened_before);
+    if (*connection == NULL && opened_before != 0 && patient) {
+        *connection = wait_for_old(pool, opened_before, deadline);
+    }
     warmring_status_t status = WARMRING_OK;
     if (*connection == NULL && opened_before == 0) {
         status = wait_locked(server, deadline, now, connection);

@@ -38,12 +38,12 @@ void wr_pool_destroy(wr_pool_t *pool);
 
 /*
  * Hands out a connection: an idle one, else a new one, else waits for one
- * until the deadline. With `opened_before` only an idle one opened by then;
- * else CONNECTION_LOST at once.
+ * until the deadline. With `opened_before` only one opened by then, idle or,
+ * if `patient`, given back before the deadline; else CONNECTION_LOST.
  *
  * *verdict says what a failure tells about the server: a full pool, nothing.
  */
-warmring_status_t wr_pool_take(wr_server_t *server, wr_time_t opened_before, wr_deadline_t deadline,
+warmring_status_t wr_pool_take(wr_server_t *server, wr_time_t opened_before, bool patient, wr_deadline_t deadline,
                                wr_connection_t **connection, wr_verdict_t *verdict);
 
 /* Takes it back; closes it when it is broken. */

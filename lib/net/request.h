@@ -69,14 +69,19 @@ typedef struct wr_request {
     warmring_bytes_t key;   /* as sent, prefix included; checked by client/ */
     warmring_bytes_t value;
     uint32_t flags;
-    uint32_t expiration;    /* as sent: 0, up to 30 days, or a Unix time */
-    uint64_t cas;           /* WR_CAS, WR_UNLEASE */
+    uint32_t expiration;    /* as sent: 0, up to 30 days, or a Unix time; of
+                               WR_LEASE: 0 is the configured life of a stub */
+    uint64_t cas;           /* WR_CAS, WR_UNLEASE; where the transport binds
+                               also append, prepend, increment, decrement:
+                               0: whatever is there */
     uint64_t delta;         /* WR_INCREMENT, WR_DECREMENT */
     const uint64_t *initial;/* the same; NULL: NOT_FOUND when missing */
     wr_sink_t *sink;        /* reads: where the value goes; NULL: dropped */
     wr_time_t opened_before; /* 0: any connection; else only one that was open
                                 at that time: otherwise CONNECTION_LOST with
                                 `sent` false */
+
+    bool patient; /* waits for such a connection until the deadline */
 
     /* the answer */
     warmring_status_t status;

@@ -143,6 +143,10 @@ static size_t partition(group_t *group, bool (*holds)(const wr_request_t *)) {
     return number;
 }
 
+static bool is_patient(const wr_request_t *request) {
+    return request->patient;
+}
+
 static bool is_free(const wr_request_t *request) {
     return request->opened_before == 0;
 }
@@ -150,8 +154,8 @@ static bool is_free(const wr_request_t *request) {
 /* When no connection is old enough, only the requests that need one fail. */
 static warmring_status_t take(group_t *group, wr_deadline_t deadline, wr_verdict_t *verdict) {
     wr_time_t oldest = oldest_needed(group);
-    warmring_status_t status =
-        wr_pool_take(group->server, oldest, deadline, &group->connection, verdict);
+    warmring_status_t status = wr_pool_take(group->server, oldest, any(group, is_patient), deadline,
+                                            &group->connection, verdict);
     if (status == WARMRING_OK || oldest == 0) {
         return status;
     }
@@ -161,8 +165,9 @@ static warmring_status_t take(group_t *group, wr_deadline_t deadline, wr_verdict
     bound.count -= number;
     fail_all(&bound, status);
     group->count = number;
-    return number == 0 ? status
-                       : wr_pool_take(group->server, 0, deadline, &group->connection, verdict);
+    return number == 0
+               ? status
+               : wr_pool_take(group->server, 0, false, deadline, &group->connection, verdict);
 }
 
 static bool has_steps(const group_t *group) {

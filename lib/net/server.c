@@ -88,6 +88,12 @@ uint64_t wr_server_id(const wr_server_t *server) {
     return server->id;
 }
 
+bool wr_server_binds(const wr_server_t *server) {
+    const wr_net_config_t *config = server->config;
+    bool first = config->other == NULL || atomic_load(&server->speech) != WR_SPEECH_OTHER;
+    return (first ? config->transport : config->other)->binds;
+}
+
 bool wr_server_is_down(const wr_server_t *server) {
     return wr_health_is_down(&server->health);
 }

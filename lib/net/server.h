@@ -47,6 +47,10 @@ const wr_net_config_t *wr_server_config(const wr_server_t *server);
  * take connections. */
 uint64_t wr_server_id(const wr_server_t *server);
 
+/* Whether its transport binds commands to a CAS value; settled by the first
+ * connection. */
+bool wr_server_binds(const wr_server_t *server);
+
 /* Whether a request would be answered SERVER_DOWN now. */
 bool wr_server_is_down(const wr_server_t *server);
 

@@ -24,6 +24,7 @@ typedef struct wr_connection {
 
 typedef struct wr_transport {
     const char *name;
+    bool binds; /* append, prepend, increment and decrement take a `cas` */
 
     /*
      * Connects to `address` (resolved, one of several the caller tries),

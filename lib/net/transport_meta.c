@@ -45,6 +45,7 @@ static warmring_status_t probe(wr_connection_t *connection, wr_deadline_t deadli
 
 const wr_transport_t wr_transport_meta = {
     .name = "meta",
+    .binds = true,
     .open = open_connection,
     .probe = probe,
     .close = wr_meta_close,

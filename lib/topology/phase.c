@@ -14,9 +14,10 @@
  *   HANDOVER, in which nothing is stored, so that clients in the phase before
  *   and in the phase after cannot both store, each on its own side.
  * - What depends on the present value (MODIFY) needs one side that has it,
- *   the authority. In HANDOVER there is none. From DRAINING on the new owner
- *   may lack a value that the old one still has, and once the fallback ends
- *   it may hold a ghost: refused until the ring is settled.
+ *   the authority. In HANDOVER there is none: refused. From DRAINING on it is
+ *   the new owner, which may lack a value that the old one still has (it is
+ *   promoted first), and may hold a ghost or a stub (the command is bound to
+ *   the item that was looked at).
  * - A read of the new owner filters ghosts as long as there can be any: in
  *   every phase but the two STABLE ones and PREPARED, which does not read it.
  */
@@ -29,6 +30,8 @@
 #define ERASE_NEW  {WR_STEP_ERASE, WARMRING_NEW_RING}
 #define FILTER_NEW {WR_STEP_FILTER, WARMRING_NEW_RING}
 #define FILL_OLD   {WR_STEP_FILL, WARMRING_OLD_RING}
+#define PROMOTE    {WR_STEP_PROMOTE, WARMRING_OLD_RING}
+#define BIND_NEW   {WR_STEP_BIND, WARMRING_NEW_RING}
 #define REFUSE     {WR_STEP_REFUSE, WARMRING_OLD_RING}
 #define NOTHING    {WR_STEP_NONE, WARMRING_OLD_RING}
 #define STEPS(first, second) {{first, second}}
@@ -66,19 +69,19 @@ const wr_phase_row_t wr_phase_table[WR_PHASES] = {
     ROW(DRAINING, WARMRING_ROLLOUT_ALL, NEW,
         STEPS(ERASE_OLD, RUN_NEW),
         STEPS(RUN_OLD, RUN_NEW),
-        STEPS(REFUSE, NOTHING),
+        STEPS(PROMOTE, BIND_NEW),
         STEPS(FILTER_NEW, FILL_OLD),
         STEPS(FILTER_NEW, FILL_OLD)),
     ROW(CLOSING, WARMRING_ROLLOUT_ALL, NEW,
         STEPS(ERASE_OLD, RUN_NEW),
         STEPS(RUN_OLD, RUN_NEW),
-        STEPS(REFUSE, NOTHING),
+        STEPS(ERASE_OLD, BIND_NEW),
         STEPS(FILTER_NEW, NOTHING),
         STEPS(FILTER_NEW, NOTHING)),
     ROW(SETTLING, WARMRING_ROLLOUT_ALL, NEW,
         STEPS(RUN_NEW, NOTHING),
         STEPS(RUN_NEW, NOTHING),
-        STEPS(REFUSE, NOTHING),
+        STEPS(BIND_NEW, NOTHING),
         STEPS(FILTER_NEW, NOTHING),
         STEPS(FILTER_NEW, NOTHING)),
 };

@@ -35,6 +35,10 @@ typedef enum {
                        ghost: remove it, a miss */
     WR_STEP_FILL,   /* read after a miss of the step before, under a lease
                        there, and copy what is found */
+    WR_STEP_PROMOTE, /* move this server's copy to the other one, if that has
+                        none, and delete it here */
+    WR_STEP_BIND,   /* the caller's command, bound to the very item that is
+                       there; what is a ghost or a stub is not there */
     WR_STEP_REFUSE  /* answer TRY_AGAIN */
 } wr_action_t;
 
@@ -98,6 +102,10 @@ wr_follows_t wr_topology_follows(const warmring_topology_t *now, const warmring_
 /* Whether two clients of one migration may be in these phases at the same
  * time. */
 bool wr_phases_coexist(warmring_phase_t a, warmring_phase_t b);
+
+/* Whether a STABLE topology that ends a migration may be put in force whatever
+ * the time: by ROLLBACK or SETTLE, not by FINISH. */
+bool wr_topology_is_settled(const warmring_topology_t *topology);
 
 /* Whether both belong to the same migration (the seed tells); false when
  * either is STABLE. */

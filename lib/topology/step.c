@@ -30,6 +30,7 @@ static const struct {
     {WARMRING_CLOSING, WARMRING_FINISH, WARMRING_SETTLING, WARMRING_OLD_RING},
     {WARMRING_CLOSING, WARMRING_ROLLBACK, WARMRING_HANDOVER, WARMRING_OLD_RING},
     {WARMRING_SETTLING, WARMRING_FINISH, WARMRING_STABLE, WARMRING_NEW_RING},
+    {WARMRING_SETTLING, WARMRING_SETTLE, WARMRING_STABLE, WARMRING_NEW_RING},
 };
 
 enum { TRANSITIONS = sizeof transitions / sizeof transitions[0] };
@@ -96,7 +97,12 @@ static warmring_status_t go(const warmring_topology_t *topology, size_t transiti
     warmring_phase_t to = transitions[transition].to;
     if (to == WARMRING_STABLE) {
         wr_cluster_t *stays = topology->cluster[transitions[transition].side];
-        return wr_topology_make_stable(result, wr_cluster_retain(stays), epoch);
+        warmring_status_t status =
+            wr_topology_make_stable(result, wr_cluster_retain(stays), epoch);
+        if (status == WARMRING_OK) {
+            (*result)->settled = transitions[transition].step != WARMRING_FINISH;
+        }
+        return status;
     }
     wr_topology_parts_t parts = {
         .phase = to,
@@ -105,6 +111,10 @@ static warmring_status_t go(const warmring_topology_t *topology, size_t transiti
         .cluster = {topology->cluster[WARMRING_OLD_RING], topology->cluster[WARMRING_NEW_RING]},
     };
     return wr_topology_make(result, &parts);
+}
+
+bool wr_topology_is_settled(const warmring_topology_t *topology) {
+    return topology->settled;
 }
 
 warmring_status_t warmring_topology_step(const warmring_topology_t *topology, warmring_step_t step,

@@ -27,6 +27,7 @@ struct warmring_topology {
     warmring_phase_t phase;
     uint64_t epoch;
     uint64_t seed;            /* of the migration; 0 in STABLE */
+    bool settled;             /* nobody has to wait for it to settle */
     wr_cluster_t *cluster[2]; /* by side; the new one is NULL in STABLE */
     bool hashes_alike;        /* a key has the same position on both rings */
     wr_endpoints_t endpoints;

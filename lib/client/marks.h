@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a client keeps of a migration besides its topology: which items on the
+ * new owners do not count. One set for all views of one migration.
+ */
+#ifndef WR_CLIENT_MARKS_H
+#define WR_CLIENT_MARKS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/deadline.h"
+#include "net/server.h"
+
+/* Of one server. */
+typedef struct {
+    /*
+     * The server's CAS counter when the migration began. An item of a moved
+     * key at or below it was left by an earlier ring: a ghost. 0: none is.
+     */
+    _Atomic uint64_t watermark;
+    _Atomic int64_t checked_at; /* when its counter was last seen above it */
+
+    /*
+     * Writes that were done on the old owner while the deletion here failed:
+     * a copy here may be older. Until the doubt ends nothing here is read or
+     * filled. It ends after the longest life of a lease, when no fill begun
+     * before can be under way, by raising the watermark to the counter.
+     */
+    _Atomic uint64_t doubts;  /* how many there were */
+    _Atomic uint64_t cleared; /* how many of them are over */
+    _Atomic int64_t doubt_until;
+} wr_mark_t;
+
+typedef struct {
+    _Atomic uint32_t references;
+    _Atomic int64_t settling_since; /* 0: not yet */
+    uint32_t count;
+    wr_mark_t mark[]; /* by endpoint */
+} wr_marks_t;
+
+/* NULL when memory is out. */
+wr_marks_t *wr_marks_create(uint32_t count);
+wr_marks_t *wr_marks_retain(wr_marks_t *marks);
+void wr_marks_release(wr_marks_t *marks);
+
+/* Asks the server for its watermark. OK or the fault. */
+warmring_status_t wr_mark_probe(wr_mark_t *mark, wr_server_t *server, wr_deadline_t deadline);
+
+/*
+ * Whether an item with `cas` is a ghost. The first to ask in a second makes
+ * sure that the server was not restarted since the watermark was taken, which
+ * starts its counter anew.
+ */
+bool wr_mark_is_ghost(wr_mark_t *mark, wr_server_t *server, uint64_t cas, wr_deadline_t deadline);
+
+/* A deletion failed on `server`. */
+void wr_mark_doubt(wr_mark_t *mark, const wr_server_t *server);
+
+/* Whether items here are in doubt; tries to end that when the time has come. */
+bool wr_mark_in_doubt(wr_mark_t *mark, wr_server_t *server, wr_deadline_t deadline);
+
+#endif
