@@ -178,7 +178,7 @@ static const stage_t warm_stages[] = {
     {step, WARMRING_COMMIT, 4},   /* DRAINING */
     {step, WARMRING_FINISH, 1},   /* CLOSING */
     {step, WARMRING_FINISH, 1},   /* SETTLING */
-    {step, WARMRING_FINISH, 2},   /* STABLE */
+    {step, WARMRING_SETTLE, 2},   /* STABLE */
 };
 
 static const stage_t cold_stages[] = {

@@ -93,7 +93,7 @@ int main(int argc, char **argv) {
     now = step(cache, now, WARMRING_COMMIT); /* DRAINING */
     now = step(cache, now, WARMRING_FINISH); /* CLOSING */
     now = step(cache, now, WARMRING_FINISH); /* SETTLING */
-    now = step(cache, now, WARMRING_FINISH); /* STABLE, on the new ring */
+    now = step(cache, now, WARMRING_SETTLE); /* STABLE, on the new ring */
     warmring_topology_release(now);
     warmring_close(cache);
 }

@@ -16,7 +16,8 @@
  * ROLLBACK leads from WARMING, HANDOVER, DRAINING and CLOSING back towards
  * PREPARED (from the last two by way of HANDOVER) and from PREPARED to the
  * old STABLE. SETTLING has written to the new ring alone: no way back.
- * COMMIT_DIRECTLY leads from WARMING to DRAINING without HANDOVER.
+ * COMMIT_DIRECTLY leads from WARMING to DRAINING without HANDOVER; SETTLE from
+ * SETTLING to STABLE without waiting.
  */
 #ifndef WARMRING_TOPOLOGY_H
 #define WARMRING_TOPOLOGY_H
@@ -45,7 +46,10 @@ typedef enum {
  * The steps between phases. COMMIT_DIRECTLY is for those who use no counters
  * and no cas: moved keys never have to be refused, but of two clients that
  * write a key at the same moment, one before and one after the step, each may
- * read its own value until the key is written again.
+ * read its own value until the key is written again. SETTLE is FINISH for who
+ * knows that no server can hold a copy from an earlier ring any more: all have
+ * expired, or were swept, or the servers were empty when they joined. FINISH
+ * out of SETTLING waits for the longest TTL instead (option max_ttl_s).
  */
 #define WARMRING_STEP_LIST(X)                                                       \
     X(WARM) X(COMMIT) X(FINISH) X(ROLLBACK) X(COMMIT_DIRECTLY) X(SETTLE)

@@ -49,7 +49,7 @@ static void go_through(warmring_topology_t **of) {
     of[DRAINING] = step(of[HANDOVER], WARMRING_COMMIT);
     of[CLOSING] = step(of[DRAINING], WARMRING_FINISH);
     of[SETTLING] = step(of[CLOSING], WARMRING_FINISH);
-    of[NEW] = step(of[SETTLING], WARMRING_FINISH);
+    of[NEW] = step(of[SETTLING], WARMRING_SETTLE);
 }
 
 static void make_topologies(topologies_t *topologies, fixture_t *fixture) {

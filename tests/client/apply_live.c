@@ -131,7 +131,7 @@ static void do_warm(const plan_t *plan, const edit_t *edit) {
         steps_forward(plan->client, phase);
     }
     traffic_sweep(plan->traffic);
-    steps_take(plan->client, WARMRING_FINISH);
+    steps_take(plan->client, WARMRING_SETTLE);
     pass(plan);
 }
 

@@ -79,7 +79,7 @@ static void migrate(const plan_t *plan, warmring_t *client, traffic_t *traffic) 
     pass(plan, traffic, 3);
     steps_take(client, WARMRING_FINISH);
     pass(plan, traffic, 3);
-    steps_take(client, WARMRING_FINISH);
+    steps_take(client, WARMRING_SETTLE);
     pass(plan, traffic, 2);
 }
 

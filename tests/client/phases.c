@@ -54,7 +54,7 @@ typedef struct {
 static void advance(const plan_t *plan, warmring_t *client, stage_t stage) {
     static const warmring_step_t steps[STAGES] = {
         [PREPARED] = WARMRING_WARM,   [WARMING_IN] = WARMRING_COMMIT, [HANDOVER] = WARMRING_COMMIT,
-        [DRAINING] = WARMRING_FINISH, [CLOSING] = WARMRING_FINISH,    [SETTLING] = WARMRING_FINISH};
+        [DRAINING] = WARMRING_FINISH, [CLOSING] = WARMRING_FINISH,    [SETTLING] = WARMRING_SETTLE};
     if (stage == OLD) {
         steps_begin(client, plan->after);
     } else if (stage == WARMING_OUT) {

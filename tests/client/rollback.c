@@ -79,7 +79,7 @@ static void migrate(plan_t *plan, const attempt_t *attempt) {
     }
     advance(plan, &to_the_end);
     traffic_sweep(plan->traffic);
-    take(plan, WARMRING_FINISH);
+    take(plan, WARMRING_SETTLE);
     plan->at = 1 - plan->at;
 
     traffic_counts_t after = traffic_counts(plan->traffic);
@@ -102,7 +102,7 @@ static void reweight(plan_t *plan) {
         steps_begin(plan->client, plan->servers[1 - plan->at]);
         advance(plan, &to_the_end);
         traffic_sweep(plan->traffic);
-        steps_take(plan->client, WARMRING_FINISH);
+        steps_take(plan->client, WARMRING_SETTLE);
         plan->at = 1 - plan->at;
     }
     traffic_counts_t after = traffic_counts(plan->traffic);

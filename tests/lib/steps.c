@@ -100,7 +100,7 @@ void steps_forward(warmring_t *client, warmring_phase_t phase) {
     static const warmring_step_t onward[] = {
         [WARMRING_PREPARED] = WARMRING_WARM,   [WARMRING_WARMING] = WARMRING_COMMIT,
         [WARMRING_HANDOVER] = WARMRING_COMMIT, [WARMRING_DRAINING] = WARMRING_FINISH,
-        [WARMRING_CLOSING] = WARMRING_FINISH,  [WARMRING_SETTLING] = WARMRING_FINISH,
+        [WARMRING_CLOSING] = WARMRING_FINISH,  [WARMRING_SETTLING] = WARMRING_SETTLE,
     };
     while (steps_phase(client) != phase) {
         steps_take(client, onward[steps_phase(client)]);

@@ -6,7 +6,7 @@
 #include "support.h"
 #include "topology/route.h"
 
-enum { PHASES = WARMRING_SETTLING + 1, STEPS = WARMRING_COMMIT_DIRECTLY + 1 };
+enum { PHASES = WARMRING_SETTLING + 1, STEPS = WARMRING_SETTLE + 1 };
 
 static warmring_topology_t *from, *to;
 
@@ -24,6 +24,7 @@ static const struct {
     {"HANDOVER", "ROLLBACK", "PREPARED", 0}, {"DRAINING", "FINISH", "CLOSING", 0},
     {"DRAINING", "ROLLBACK", "HANDOVER", 0}, {"CLOSING", "FINISH", "SETTLING", 0},
     {"CLOSING", "ROLLBACK", "HANDOVER", 0},  {"SETTLING", "FINISH", "STABLE", 'N'},
+    {"SETTLING", "SETTLE", "STABLE", 'N'},
 };
 
 enum { LEGAL = sizeof legal / sizeof legal[0] };
@@ -116,7 +117,8 @@ static void test_steps(void) {
 static void test_names(void) {
     static const char *const phases[] = {"STABLE",   "PREPARED", "WARMING", "HANDOVER",
                                          "DRAINING", "CLOSING",  "SETTLING"};
-    static const char *const steps[] = {"WARM", "COMMIT", "FINISH", "ROLLBACK", "COMMIT_DIRECTLY"};
+    static const char *const steps[] = {"WARM", "COMMIT", "FINISH", "ROLLBACK", "COMMIT_DIRECTLY",
+                                       "SETTLE"};
     for (int i = 0; i < PHASES; i++) {
         tap_string(warmring_phase_name((warmring_phase_t)i), phases[i], "phase %d", i);
     }
