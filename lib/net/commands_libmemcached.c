@@ -425,7 +425,7 @@ static bool takes_cas(wr_verb_t verb) {
 
 void wr_libmemcached_do(wr_libmemcached_t *connection, wr_request_t *request,
                         wr_deadline_t deadline) {
-    if (request->cas != 0 && !takes_cas(request->verb)) {
+    if (request->cas != 0 && wr_verb_info(request->verb)->binds && !takes_cas(request->verb)) {
         request->status = wr_fail(WARMRING_NOT_SUPPORTED,
                                   "%s: %s bound to a token, through "
                                   "libmemcached",

@@ -130,7 +130,7 @@ static char *put_fields(char *out, const wr_request_t *request, unsigned has,
     if ((has & SETS_EXPIRATION) != 0 || ((has & HAS_EXPIRATION) != 0 && request->expiration != 0)) {
         out = put_time(out, 'T', request->expiration);
     }
-    if (request->cas != 0) {
+    if (request->cas != 0 && wr_verb_info(request->verb)->binds) {
         out = put_flag(out, 'C', request->cas);
     }
     if ((has & HAS_DELTA) != 0) {

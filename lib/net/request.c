@@ -9,22 +9,22 @@
 /* A command that carries a token, or whose repetition would change the result,
  * is not idempotent. */
 static const wr_verb_info_t verbs[WR_VERBS] = {
-    /*                     name          idempotent reads  stores */
-    [WR_GET] = {"get", true, true, false},
-    [WR_SET] = {"set", true, false, true},
-    [WR_ADD] = {"add", false, false, true},
-    [WR_REPLACE] = {"replace", true, false, true},
-    [WR_APPEND] = {"append", false, false, true},
-    [WR_PREPEND] = {"prepend", false, false, true},
-    [WR_CAS] = {"cas", false, false, true},
-    [WR_DELETE] = {"delete", true, false, false},
-    [WR_UNLEASE] = {"unlease", false, false, false},
-    [WR_LEASE] = {"lease", false, false, false},
-    [WR_TOUCH] = {"touch", true, false, false},
-    [WR_GET_AND_TOUCH] = {"get-and-touch", true, true, false},
-    [WR_INCREMENT] = {"increment", false, false, false},
-    [WR_DECREMENT] = {"decrement", false, false, false},
-    [WR_FLUSH] = {"flush", true, false, false},
+    /*                     name       idempotent reads stores binds */
+    [WR_GET] = {"get", true, true, false, false},
+    [WR_SET] = {"set", true, false, true, false},
+    [WR_ADD] = {"add", false, false, true, false},
+    [WR_REPLACE] = {"replace", true, false, true, false},
+    [WR_APPEND] = {"append", false, false, true, true},
+    [WR_PREPEND] = {"prepend", false, false, true, true},
+    [WR_CAS] = {"cas", false, false, true, true},
+    [WR_DELETE] = {"delete", true, false, false, false},
+    [WR_UNLEASE] = {"unlease", false, false, false, true},
+    [WR_LEASE] = {"lease", false, false, false, false},
+    [WR_TOUCH] = {"touch", true, false, false, false},
+    [WR_GET_AND_TOUCH] = {"get-and-touch", true, true, false, false},
+    [WR_INCREMENT] = {"increment", false, false, false, true},
+    [WR_DECREMENT] = {"decrement", false, false, false, true},
+    [WR_FLUSH] = {"flush", true, false, false, false},
 };
 
 const wr_verb_info_t *wr_verb_info(wr_verb_t verb) {

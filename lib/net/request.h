@@ -43,6 +43,7 @@ typedef struct {
     bool idempotent; /* may be sent again when the first try got no answer */
     bool reads;      /* its answer is an item */
     bool stores;     /* it carries a value */
+    bool binds;      /* it may be bound to a `cas`, if the transport can */
 } wr_verb_info_t;
 const wr_verb_info_t *wr_verb_info(wr_verb_t verb);
 

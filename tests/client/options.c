@@ -81,6 +81,6 @@ int main(void) {
     while (warmring_option_name(names) != NULL) {
         names++;
     }
-    tap_int((int64_t)names, 16, "options");
+    tap_int((int64_t)names, 17, "options");
     return tap_done();
 }

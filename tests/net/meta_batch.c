@@ -160,7 +160,9 @@ static void test_random(const fixture_t *fixture, unsigned seed) {
         prepare(&batch, i, verb, key);
         batch.requests[i].noreply = random() % 3 == 0;
         batch.requests[i].wants_ttl = random() % 4 == 0;
-        batch.requests[i].cas = (uint64_t)random() % 100 + 1;
+        if (batch.requests[i].verb == WR_CAS || batch.requests[i].verb == WR_UNLEASE) {
+            batch.requests[i].cas = (uint64_t)random() + 1000000; /* nobody has it */
+        }
         batch.requests[i].delta = 2;
         batch.requests[i].initial = random() % 2 == 0 ? &initial : NULL;
         batch.requests[i].value = bytes_of("12");

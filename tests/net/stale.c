@@ -44,7 +44,7 @@ static void check(const case_t *c) {
     before[sizeof before - 1] = '\0';
     fixture_restart(fixture, 0);
     net_call(&call, server, c->verb, "k", "1");
-    call.request.cas = 1;
+    call.request.cas = call.request.verb == WR_CAS || call.request.verb == WR_UNLEASE;
     call.request.delta = 1;
     tap_status(net_run(&call, 5000), c->status, "%s over a stale connection", name);
     tap_ok(call.request.sent, "%s was sent", name);
@@ -86,7 +86,7 @@ static void check_bound(void) {
     fixture_restart(fixture, 0);
     net_do(&call, server, WR_SET, "k", "v");
     net_call(&call, server, WR_CAS, "k", "v");
-    call.request.cas = 1;
+    call.request.cas = call.request.verb == WR_CAS || call.request.verb == WR_UNLEASE;
     call.request.opened_before = then;
     tap_status(net_run(&call, 1000), WARMRING_CONNECTION_LOST, "no connection survived");
     tap_ok(!call.request.sent, "so nothing was sent");

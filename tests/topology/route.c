@@ -17,10 +17,11 @@ static const char *const expected[PHASES][5] = {
                           "filter N, fill O"},
     [WARMRING_HANDOVER] = {"erase O, erase N", "run O, run N", "refuse", "filter N, fill O",
                            "filter N, fill O"},
-    [WARMRING_DRAINING] = {"erase O, run N", "run O, run N", "refuse", "filter N, fill O",
-                           "filter N, fill O"},
-    [WARMRING_CLOSING] = {"erase O, run N", "run O, run N", "refuse", "filter N", "filter N"},
-    [WARMRING_SETTLING] = {"run N", "run N", "refuse", "filter N", "filter N"},
+    [WARMRING_DRAINING] = {"erase O, run N", "run O, run N", "promote O, bind N",
+                           "filter N, fill O", "filter N, fill O"},
+    [WARMRING_CLOSING] = {"erase O, run N", "run O, run N", "erase O, bind N", "filter N",
+                          "filter N"},
+    [WARMRING_SETTLING] = {"run N", "run N", "bind N", "filter N", "filter N"},
 };
 
 static const struct {
@@ -36,7 +37,8 @@ static const struct {
 };
 
 static const char *words(const wr_steps_t *steps) {
-    static const char *const actions[] = {"", "run", "erase", "filter", "fill", "refuse"};
+    static const char *const actions[] = {"",     "run",     "erase", "filter",
+                                          "fill", "promote", "bind",  "refuse"};
     static char text[64];
     size_t used = 0;
     text[0] = '\0';
