@@ -48,8 +48,9 @@ c_decl {
     static const char *words;               /* what check.sh says of the run */
     static int says(const char *word);
     static void read_words(void);
-    static int counter, sets, lossless, never_missing, one_writer, one_filler, plain_add;
-    static int late_lease, n_then_o, forget_o, unbound, no_watermark, no_sweep, no_token_rule;
+    static int counter, sets, changes, lossless, never_missing;
+    static int one_writer, one_filler, no_filler, plain_add;
+    static int late_lease, n_then_o, forget_o, unbound, no_watermark, no_sweep, no_token_rule, leases_on_o;
 };
 
 c_code {
@@ -75,10 +76,12 @@ c_code {
         words = text;
         counter = says("counter");
         sets = says("sets");
+        changes = says("changes");
         lossless = says("lossless");
         never_missing = says("never_missing");
         one_writer = says("one_writer");
         one_filler = says("one_filler");
+        no_filler = says("no_filler");
         plain_add = says("plain_add");
         late_lease = says("late_lease");
         n_then_o = says("n_then_o");
@@ -87,16 +90,19 @@ c_code {
         no_watermark = says("no_watermark");
         no_sweep = says("no_sweep");
         no_token_rule = says("no_token_rule");
+        leases_on_o = says("leases_on_o");
     }
 };
 
 /* Who takes part, and what is done wrong on purpose. */
 #define COUNTER is_counter
 #define SETS c_expr { sets }
+#define CHANGES c_expr { changes }
 #define LOSSLESS c_expr { lossless }
 #define NEVER_MISSING c_expr { never_missing }
 #define ONE_WRITER c_expr { one_writer }
 #define ONE_FILLER c_expr { one_filler }
+#define NO_FILLER c_expr { no_filler }
 #define PLAIN_ADD c_expr { plain_add }
 #define LATE_LEASE c_expr { late_lease }
 #define N_THEN_O is_n_then_o
@@ -105,6 +111,7 @@ c_code {
 #define NO_WATERMARK c_expr { no_watermark }
 #define NO_SWEEP c_expr { no_sweep }
 #define NO_TOKEN_RULE c_expr { no_token_rule }
+#define LEASES_ON_O c_expr { leases_on_o }
 
 #define PHASE_NOW c_expr { path[now.at] }
 #define PHASE_BEFORE c_expr { path[now.at - 1] }
@@ -123,6 +130,7 @@ c_code {
 #define READ_ON_O SET_ON_O /* WARMING: a key that is not rolled in */
 #define READ_ON_N (ROW(CLOSING) | ROW(SETTLING) | ROW(STABLE_NEW))
 #define READ_AND_FILL (ROW(WARMING) | ROW(HANDOVER) | ROW(DRAINING))
+#define COPIED (READ_AND_FILL | ROW(CLOSING))
 #define FILTERED (READ_AND_FILL | ROW(CLOSING) | ROW(SETTLING))
 
 #define O 0
@@ -165,7 +173,7 @@ bit low;              /* N's item is at or below the watermark */
 byte age;             /* of the tracked write */
 bit won;              /* an acknowledged change was based on it */
 byte at;              /* index of the newest phase of the path */
-byte doing[CLIENTS];    /* IDLE, or under which phase an operation runs */
+byte doing[CLIENTS];  /* IDLE, or under which phase an operation runs */
 byte token[CLIENTS];  /* the client's own token, on N */
 byte held[CLIENTS];   /* a value between two commands */
 byte given[2];        /* a token in the hands of writer i's application, */
@@ -207,6 +215,7 @@ inline store(server, value)
     :: else
     fi;
     forget_tokens(server);
+    assert(!NEVER_MISSING || IS_VALUE(item[O]) || IS_VALUE(item[N]));
     SAY("      server#%d = value#%d\n", server, value)
 }
 
@@ -226,6 +235,7 @@ inline begin()
     late = (age == DEAD)
 }
 
+/* A reader shows a stub to nobody. */
 inline check_read(value)
 {
     SAY("      %d: answers value#%d\n", me, value)
@@ -321,8 +331,8 @@ proctype writer(byte me)
         !OVER ->
         begin();
         if
-        :: !COUNTER -> op = SET
-        :: !COUNTER -> op = ERASE
+        :: !COUNTER && !CHANGES -> op = SET
+        :: !COUNTER && !CHANGES -> op = ERASE
         :: !SETS -> op = MODIFY
         :: !SETS && !COUNTER -> op = ADD
         :: !SETS && !COUNTER -> op = CAS
@@ -374,6 +384,7 @@ modifying_o: /* on O, one command; then N's copy goes, whatever O said */
             SAY("writer %d under phase#%d: increment or append on O\n", me, phase)
             if
             :: IS_VALUE(item[O]) -> held[me] = item[O]; change(); store(O, value); tries = 1
+            :: LEASES_ON_O && item[O] == STUB -> store(O, JUNK); give_up(); goto done
             :: else
             fi
         :: op == ADD ->
@@ -615,15 +626,13 @@ copy:
             held[me] = item[O];
             SAY("filler %d under phase#%d: reads O\n", me, phase)
             if
-            :: IS_VALUE(held[me])
+            :: IS_VALUE(held[me]) && LATE_LEASE -> goto late_lease
+            :: IS_VALUE(held[me]) && !LATE_LEASE
             :: else -> goto drop
             fi }
        :: atomic { true -> SAY("filler %d under phase#%d: dies with the lease\n", me, phase) end(); goto done }
        fi;
-       if
-       :: !LATE_LEASE
-       :: atomic { LATE_LEASE && item[N] == ABSENT -> store(N, STUB); token[me] = VALID }
-       fi;
+fill:
        if
        :: atomic {
             true -> SAY("filler %d under phase#%d: fills N\n", me, phase)
@@ -651,6 +660,8 @@ remove:
         fi;
         token[me] = VOID; goto lease
        };
+late_lease: /* the wrong order */
+       atomic { item[N] == ABSENT -> store(N, STUB); token[me] = VALID; goto fill };
 ask_o:
        atomic {
         SAY("filler %d under phase#%d: reads O, no fill\n", me, phase) check_read(item[O]);
@@ -685,6 +696,9 @@ proctype world()
     :: atomic { item[N] == STUB && !OVER -> SAY("the stub expires\n") store(N, ABSENT) }
     :: atomic { !LOSSLESS && item[O] != ABSENT && !OVER -> SAY("O evicts the key\n") store(O, ABSENT) }
     :: atomic { !LOSSLESS && item[N] != ABSENT && !OVER -> SAY("N evicts the key\n") store(N, ABSENT) }
+    :: atomic { LEASES_ON_O && item[O] == ABSENT && IN(PHASE_NOW, READ_ON_O) ->
+                SAY("an application takes a lease on O\n") store(O, STUB) }
+    :: atomic { item[O] == STUB -> SAY("the lease on O expires\n") store(O, ABSENT) }
     :: atomic { NO_TOKEN_RULE && !OVER -> SAY("N restarts\n") restart(N) }
     od
 }
@@ -726,6 +740,9 @@ init {
         if
         :: COUNTER -> item[O] = TRACKED /* so the path begins where O has the authority */
         :: !COUNTER
+        :: !COUNTER -> item[O] = TRACKED; age = ENDED
+        :: !COUNTER && IN(PHASE_NOW, COPIED) -> /* filled before */
+            item[O] = TRACKED; item[N] = TRACKED; age = ENDED
         :: !COUNTER -> item[N] = TRACKED; age = DEAD; /* a ghost of an earlier ring, */
             low = (PHASE_NOW != STABLE_OLD)           /* found by the probe */
         fi;
@@ -734,9 +751,12 @@ init {
         :: !ONE_WRITER -> run writer(1)
         :: else
         fi;
-        run filler(2);
         if
-        :: !ONE_FILLER -> run filler(3)
+        :: !NO_FILLER -> run filler(2)
+        :: else
+        fi;
+        if
+        :: !NO_FILLER && !ONE_FILLER -> run filler(3)
         :: else
         fi;
         run reader(4);
