@@ -97,6 +97,7 @@ wrong() {
     say "no watermark" fails "sets SPWHDHPSPW no_watermark"
     say "finished unswept" fails "sets SPWHDCTN no_sweep"
     say "token on a new connection" fails "sets W no_token_rule one_writer"
+    say "N's delete again, HANDOVER" fails "counter WHD never_missing retries"
     say "append on O over a lease" fails "changes S leases_on_o"
     say "append not bound to a CAS" fails "all D unbound"
 }

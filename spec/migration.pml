@@ -50,7 +50,8 @@ c_decl {
     static void read_words(void);
     static int counter, sets, changes, lossless, never_missing;
     static int one_writer, one_filler, no_filler, plain_add;
-    static int late_lease, n_then_o, forget_o, unbound, no_watermark, no_sweep, no_token_rule, leases_on_o;
+    static int late_lease, n_then_o, forget_o, unbound, no_watermark, no_sweep;
+    static int no_token_rule, leases_on_o, retries;
 };
 
 c_code {
@@ -91,6 +92,7 @@ c_code {
         no_sweep = says("no_sweep");
         no_token_rule = says("no_token_rule");
         leases_on_o = says("leases_on_o");
+        retries = says("retries");
     }
 };
 
@@ -112,6 +114,7 @@ c_code {
 #define NO_SWEEP c_expr { no_sweep }
 #define NO_TOKEN_RULE c_expr { no_token_rule }
 #define LEASES_ON_O c_expr { leases_on_o }
+#define RETRIES c_expr { retries }
 
 #define PHASE_NOW c_expr { path[now.at] }
 #define PHASE_BEFORE c_expr { path[now.at - 1] }
@@ -130,6 +133,7 @@ c_code {
 #define READ_ON_O SET_ON_O /* WARMING: a key that is not rolled in */
 #define READ_ON_N (ROW(CLOSING) | ROW(SETTLING) | ROW(STABLE_NEW))
 #define READ_AND_FILL (ROW(WARMING) | ROW(HANDOVER) | ROW(DRAINING))
+#define RETRIED (ROW(PREPARED) | ROW(WARMING) | ROW(HANDOVER))
 #define COPIED (READ_AND_FILL | ROW(CLOSING))
 #define FILTERED (READ_AND_FILL | ROW(CLOSING) | ROW(SETTLING))
 
@@ -324,9 +328,19 @@ inline write_one(server)
 proctype writer(byte me)
 {
     byte phase, op, value, tries;
-    bit after, late, mine;
+    bit after, late, mine, owed;
 
     do
+    :: atomic { /* PARTIAL: N could not be reached, its delete is sent again */
+        owed && !OVER ->
+        begin();
+        if
+        :: IN(phase, RETRIED) -> SAY("writer %d under phase#%d: repeats the delete of N\n", me, phase) store(N, ABSENT)
+        :: else
+        fi;
+        owed = 0;
+        end()
+       }
     :: atomic {
         !OVER ->
         begin();
@@ -416,7 +430,8 @@ modifying_o: /* on O, one command; then N's copy goes, whatever O said */
             :: else -> give_up()
             fi;
             goto done }
-       :: atomic { true -> SAY("writer %d under phase#%d: dies\n", me, phase) give_up(); goto done }
+       :: atomic { true -> SAY("writer %d under phase#%d: dies\n", me, phase)
+                   owed = RETRIES; give_up(); goto done }
        fi;
 
 look: /* on N: what is there, and its CAS */
