@@ -55,11 +55,15 @@ static void flow_by_shares(const warmring_ring_t *from, const warmring_ring_t *t
     }
 }
 
+bool wr_plan_independent(const warmring_ring_t *from, const warmring_ring_t *to) {
+    return !wr_ring_hashes_alike(from, to);
+}
+
 void wr_plan_flow(const warmring_ring_t *from, const warmring_ring_t *to, wr_flow_t flow,
                   void *context) {
-    if (wr_ring_hashes_alike(from, to)) {
-        flow_by_arcs(from, to, flow, context);
-    } else {
+    if (wr_plan_independent(from, to)) {
         flow_by_shares(from, to, flow, context);
+    } else {
+        flow_by_arcs(from, to, flow, context);
     }
 }

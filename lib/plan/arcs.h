@@ -22,4 +22,8 @@ typedef void (*wr_flow_t)(void *context, uint32_t from_server, uint32_t to_serve
 void wr_plan_flow(const warmring_ring_t *from, const warmring_ring_t *to, wr_flow_t flow,
                   void *context);
 
+/* Whether a key's positions on the two rings are independent; each pair of
+ * servers is then told of once. */
+bool wr_plan_independent(const warmring_ring_t *from, const warmring_ring_t *to);
+
 #endif

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many keys a change of ring moves, and between which servers.
+ * How many keys a change of ring moves.
  */
 #include <warmring/plan.h>
 
 #include "base/fail.h"
 #include "base/memory.h"
 #include "plan/arcs.h"
-#include "ring/index.h"
+#include "plan/match.h"
 
 typedef struct {
-    const uint32_t *same; /* of each server on `from`, the one on `to` that
-                             has its endpoint, or WR_NO_MEMBER */
+    const uint32_t *same; /* from wr_match_endpoints() */
     double stayed;
 } stay_t;
 
@@ -22,60 +21,29 @@ static void add_stayed(void *context, uint32_t from_server, uint32_t to_server, 
     }
 }
 
-/* Fills `same`; false: no memory. */
-static bool match_endpoints(const warmring_ring_t *from, const warmring_ring_t *to,
-                            uint32_t *same) {
-    wr_index_t index;
-    if (!wr_index_create(&index, &to->members, wr_member_endpoint)) {
-        return false;
-    }
-    for (uint32_t j = 0; j < to->members.count; j++) {
-        wr_index_add(&index, j);
-    }
+/* Only pairs of one endpoint count, so no others are looked at. */
+static void add_independent(const warmring_ring_t *from, const warmring_ring_t *to, stay_t *stay) {
     for (uint32_t i = 0; i < from->members.count; i++) {
-        char bytes[WR_IDENTITY_SIZE];
-        same[i] = wr_index_find(&index, bytes, wr_member_endpoint(wr_ring_member(from, i), bytes));
+        if (stay->same[i] != WR_NO_MEMBER) {
+            stay->stayed += warmring_ring_share(from, i) * warmring_ring_share(to, stay->same[i]);
+        }
     }
-    wr_index_free(&index);
-    return true;
 }
 
 warmring_status_t warmring_plan_moved(const warmring_ring_t *from, const warmring_ring_t *to,
                                       double *moved) {
     *moved = 0;
-    uint32_t *same = wr_calloc(from->members.count, sizeof *same);
-    if (same == NULL || !match_endpoints(from, to, same)) {
-        wr_free(same);
+    uint32_t *same = wr_match_endpoints(from, to);
+    if (same == NULL) {
         return wr_fail_memory();
     }
     stay_t stay = {.same = same};
-    wr_plan_flow(from, to, add_stayed, &stay);
+    if (wr_plan_independent(from, to)) {
+        add_independent(from, to, &stay);
+    } else {
+        wr_plan_flow(from, to, add_stayed, &stay);
+    }
     wr_free(same);
     *moved = stay.stayed < 1 ? 1 - stay.stayed : 0;
-    return WARMRING_OK;
-}
-
-typedef struct {
-    double *cells;
-    size_t columns;
-} matrix_t;
-
-static void add_flow(void *context, uint32_t from_server, uint32_t to_server, double part) {
-    matrix_t *matrix = context;
-    matrix->cells[from_server * matrix->columns + to_server] += part;
-}
-
-warmring_status_t warmring_plan_flows(const warmring_ring_t *from, const warmring_ring_t *to,
-                                      double *flows, size_t capacity) {
-    uint64_t cells = (uint64_t)from->members.count * to->members.count;
-    if (capacity < cells) {
-        return wr_fail(WARMRING_BAD_ARGUMENT, "capacity of %zu flows: %u x %u servers need %llu",
-                       capacity, from->members.count, to->members.count, (unsigned long long)cells);
-    }
-    for (size_t i = 0; i < cells; i++) {
-        flows[i] = 0;
-    }
-    matrix_t matrix = {flows, to->members.count};
-    wr_plan_flow(from, to, add_flow, &matrix);
     return WARMRING_OK;
 }
