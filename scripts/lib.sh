@@ -18,6 +18,7 @@ module libmemcached libmemcached-dev build
 header libhashkit-1.0/hashkit.h libmemcached-dev build
 module libxxhash libxxhash-dev build
 module libdeflate libdeflate-dev build
+module jansson libjansson-dev build
 command memcached memcached test
 command clang clang clang
 command xz xz-utils dist

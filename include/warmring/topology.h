@@ -106,8 +106,27 @@ WARMRING_API WARMRING_MUST_CHECK warmring_status_t
 warmring_topology_parse(warmring_topology_t **topology, const char *servers,
                         const char *dialect, double points_per_weight);
 
+/* Room for the strings of any server. */
+#define WARMRING_SERVER_STRINGS 512u
+
 /*
- * The same from a list of structs and full ring options (NULL: defaults).
+ * Reads exactly one server string, for callers that keep lists of their own.
+ * Set server->size before the call; `strings` has `capacity` bytes,
+ * WARMRING_SERVER_STRINGS at least, and holds the name and the host, so
+ * *server is good for as long as they stay.
+ *
+ * Returns WARMRING_OK; BAD_SERVER (the detail text quotes the bad piece) for
+ * none, more than one and whatever warmring_topology_parse() refuses of a
+ * single one; BAD_ARGUMENT; OUT_OF_MEMORY. Unless OK, *server has no host.
+ * Threads: any. Since 0.1.
+ */
+WARMRING_API WARMRING_MUST_CHECK warmring_status_t
+warmring_server_parse(const char *text, warmring_server_t *server, char *strings,
+                      size_t capacity);
+
+/*
+ * A topology as warmring_topology_parse() makes it, from a list of structs
+ * and full ring options (NULL: defaults).
  * Everything is copied. Since 0.1.
  */
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t

@@ -96,6 +96,15 @@ static warmring_status_t do_preview(warmring_topology_t **result) {
     return status;
 }
 
+static warmring_status_t do_parse_server(warmring_topology_t **result) {
+    char strings[WARMRING_SERVER_STRINGS];
+    warmring_server_t server = {.size = sizeof server};
+    warmring_status_t status = warmring_server_parse("a=h:1:2", &server, strings, sizeof strings);
+    tap_ok((status == WARMRING_OK) == (server.host != NULL), "a host exactly when OK");
+    *result = NULL;
+    return status;
+}
+
 static const struct {
     operation_t run;
     const char *name;
@@ -113,6 +122,7 @@ static const struct {
     {do_rollout, "rollout", 5},
     {do_end, "roll back", 7},
     {do_preview, "preview", 5},
+    {do_parse_server, "server_parse", 2},
 };
 
 static void check_operation(operation_t run, const char *name, long at_least) {

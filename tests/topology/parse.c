@@ -50,6 +50,20 @@ static const form_t forms[] = {
     {"--Socket=\"/tmp/a,b:#\"/?0.5", NULL, "/tmp/a,b:#", 0, 0.5, "unix:/tmp/a,b:#"},
 };
 
+/* The string read alone is the server that a list of it has. */
+static void check_server(const form_t *form, const warmring_server_t *expected) {
+    char strings[WARMRING_SERVER_STRINGS];
+    warmring_server_t server = {.size = sizeof server};
+    if (tap_status(warmring_server_parse(form->text, &server, strings, sizeof strings), WARMRING_OK,
+                   "%s: alone", form->text)) {
+        tap_string(server.name, expected->name, "%s: name alone", form->text);
+        tap_string(server.host, expected->host, "%s: host alone", form->text);
+        tap_ok(server.size == expected->size && server.port == expected->port &&
+                   server.weight >= expected->weight && server.weight <= expected->weight,
+               "%s: numbers alone", form->text);
+    }
+}
+
 static void check_form(const form_t *form) {
     warmring_topology_t *topology;
     warmring_status_t status = warmring_topology_parse(&topology, form->text, NULL, 10);
@@ -66,6 +80,7 @@ static void check_form(const form_t *form) {
                form->text);
     tap_ok(warmring_topology_server(topology, WARMRING_OLD_RING, 1) == NULL, "%s: one server",
            form->text);
+    check_server(form, server);
     warmring_topology_release(topology);
 }
 
@@ -317,6 +332,40 @@ static void test_locale(void) {
     setlocale(LC_ALL, "C");
 }
 
+enum { LONGEST = 250 };
+
+static void check_alone(const char *text, warmring_status_t expected, const char *detail) {
+    char strings[WARMRING_SERVER_STRINGS];
+    warmring_server_t server = {.size = sizeof server, .host = "kept"};
+    tap_status(warmring_server_parse(text, &server, strings, sizeof strings), expected,
+               "alone: \"%s\"", text != NULL ? text : "NULL");
+    tap_contains(warmring_error_detail(), detail, "alone: explained");
+    tap_ok(server.host == NULL, "alone: no host");
+}
+
+static void test_alone(void) {
+    char strings[WARMRING_SERVER_STRINGS], longest[2 * LONGEST + 10];
+    warmring_server_t server = {.size = sizeof server};
+    check_alone("", WARMRING_BAD_SERVER, "empty");
+    check_alone(" # only a comment", WARMRING_BAD_SERVER, "empty");
+    check_alone(NULL, WARMRING_BAD_SERVER, "empty");
+    check_alone("h1,h2", WARMRING_BAD_SERVER, "\"h1,h2\": more than one server");
+    check_alone("h:70000", WARMRING_BAD_SERVER, "\"70000\"");
+    tap_status(warmring_server_parse("h", &server, strings, sizeof strings - 1),
+               WARMRING_BAD_ARGUMENT, "alone: no room");
+    server.size--;
+    tap_status(warmring_server_parse("h", &server, strings, sizeof strings), WARMRING_BAD_ARGUMENT,
+               "alone: a smaller struct");
+    server.size = sizeof server;
+    repeat(longest, 'n', LONGEST, "=");
+    repeat(longest + LONGEST + 1, 'h', LONGEST, ":1:0");
+    tap_status(warmring_server_parse(longest, &server, strings, sizeof strings), WARMRING_OK,
+               "alone: the longest, drained");
+    tap_int((int64_t)(strlen(server.name) + strlen(server.host)), (int64_t)(2 * LONGEST),
+            "alone: all of it");
+    tap_near(server.weight, 0, 0, "alone: weight 0");
+}
+
 int main(void) {
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         check_form(&forms[i]);
@@ -327,6 +376,7 @@ int main(void) {
     test_lists();
     test_lengths();
     test_cut_characters();
+    test_alone();
     test_structs();
     test_locale();
     return tap_done();

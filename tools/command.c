@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading options by a command's table, and its --help.
+ */
+#include "command.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+
+static int print_help(const command_t *command) {
+    printf("warmring %s: %s\n\nUsage: warmring %s [OPTION]...\n\n", command->name, command->summary,
+           command->name);
+    for (const option_t *option = command->options; option->name != NULL; option++) {
+        char left[40];
+        snprintf(left, sizeof left, "%s%s%s", option->name, option->value != NULL ? " " : "",
+                 option->value != NULL ? option->value : "");
+        printf("  %-20s %s\n", left, option->help);
+    }
+    printf("  %-20s %s\n\n%s", "--help", "print this text", command->text);
+    return ENDED_WELL;
+}
+
+/* The option that `argument` begins with, up to its end or a '='; the number
+ * of options when there is none. */
+static size_t find_option(const command_t *command, const char *argument) {
+    size_t length = strcspn(argument, "="), i = 0;
+    for (; command->options[i].name != NULL; i++) {
+        const char *name = command->options[i].name;
+        if (strlen(name) == length && memcmp(name, argument, length) == 0) {
+            break;
+        }
+    }
+    return i;
+}
+
+/* Takes one option; `*arguments` is left at the last argument it used. */
+static int take_option(const command_t *command, char ***arguments, const char **values) {
+    const char *argument = **arguments;
+    size_t i = find_option(command, argument);
+    const option_t *option = &command->options[i];
+    const char *value = strchr(argument, '=');
+    if (argument[0] != '-' || argument[1] != '-') {
+        return misuse("unexpected argument \"%s\"", argument);
+    }
+    if (option->name == NULL) {
+        return misuse("unknown option \"%.*s\"", (int)strcspn(argument, "="), argument);
+    }
+    if (values[i] != NULL) {
+        return misuse("option \"%s\" is given twice", option->name);
+    }
+    if (option->value == NULL) {
+        values[i] = option->name;
+        return value == NULL ? ENDED_WELL : misuse("option \"%s\" takes no value", option->name);
+    }
+    if (value == NULL) {
+        value = *++*arguments;
+    } else {
+        value++;
+    }
+    if (value == NULL || value[0] == '\0') {
+        return misuse("option \"%s\" needs a value, %s", option->name, option->value);
+    }
+    values[i] = value;
+    return ENDED_WELL;
+}
+
+int run_command(const command_t *command, char **arguments) {
+    const char *values[MOST_OPTIONS] = {NULL};
+    static char name[40];
+    snprintf(name, sizeof name, "warmring %s", command->name);
+    report_as(name);
+    for (char **argument = arguments; *argument != NULL; argument++) {
+        if (strcmp(*argument, "--help") == 0 || strcmp(*argument, "-h") == 0) {
+            return print_help(command);
+        }
+    }
+    for (; *arguments != NULL; arguments++) {
+        int result = take_option(command, &arguments, values);
+        if (result != ENDED_WELL) {
+            return result;
+        }
+    }
+    return command->run(values);
+}
+
+/* ---- values ---- */
+
+/* DIGITS[.DIGITS], no more than `length` bytes, all of them. */
+static bool parse_real(const char *text, size_t length, double *value) {
+    size_t digits = strspn(text, "0123456789");
+    if (digits == 0 || digits > length) {
+        return false;
+    }
+    if (text[digits] == '.') {
+        size_t decimals = strspn(text + digits + 1, "0123456789");
+        digits += decimals > 0 ? 1 + decimals : 0;
+    }
+    *value = strtod(text, NULL);
+    return digits == length && isfinite(*value);
+}
+
+int read_positive(const char *option, const char *text, double *value) {
+    if (text == NULL || (parse_real(text, strlen(text), value) && *value > 0)) {
+        return ENDED_WELL;
+    }
+    return misuse("%s \"%s\": not a decimal number above 0", option, text);
+}
+
+int read_share(const char *option, const char *text, double *value) {
+    if (text == NULL) {
+        return ENDED_WELL;
+    }
+    size_t length = strlen(text);
+    bool in_percent = length > 0 && text[length - 1] == '%';
+    if (!parse_real(text, length - in_percent, value) || *value <= 0) {
+        return misuse("%s \"%s\": not a share, as 5%% or 0.05", option, text);
+    }
+    if (!in_percent && *value >= 1) {
+        return misuse("%s \"%s\": a share of 1 or more; did you mean \"%s%%\"?", option, text,
+                      text);
+    }
+    *value /= in_percent ? 100 : 1;
+    return ENDED_WELL;
+}
+
+int read_count(const char *option, const char *text, double most, double *value) {
+    text_t limit;
+    if (text == NULL ||
+        (parse_real(text, strlen(text), value) && *value <= most && *value <= floor(*value))) {
+        return ENDED_WELL;
+    }
+    return misuse("%s \"%s\": not a whole number up to %s", option, text, number(&limit, most));
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A subcommand: what it is called, what it takes, and what it does.
+ */
+#ifndef TOOLS_COMMAND_H
+#define TOOLS_COMMAND_H
+
+enum { MOST_OPTIONS = 16 };
+
+/* `value` is what help calls its value; NULL: it takes none. */
+typedef struct {
+    const char *name;
+    const char *value;
+    const char *help;
+} option_t;
+
+typedef struct {
+    const char *name;
+    const char *summary;     /* one line */
+    const char *text;        /* paragraphs below the options in --help */
+    const option_t *options; /* the last one has no name */
+    /* values[i] belongs to options[i]: NULL when it was not given, its name
+     * when it takes no value. Returns how the program ends. */
+    int (*run)(const char *const *values);
+} command_t;
+
+extern const command_t balance_command;
+extern const command_t diff_command;
+extern const command_t locate_command;
+extern const command_t plan_command;
+
+/*
+ * Reads the arguments behind the command's name and runs it.
+ */
+int run_command(const command_t *command, char **arguments);
+
+/*
+ * Values: FAILED or MISUSED with a complaint, or ENDED_WELL. `option` is the
+ * name for complaints. A NULL text leaves *value alone.
+ */
+int read_positive(const char *option, const char *text, double *value);
+int read_share(const char *option, const char *text, double *value); /* "5%" or "0.05" */
+int read_count(const char *option, const char *text, double most, double *value);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a command says.
+ */
+#include "report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *reporter = "warmring";
+
+void report_as(const char *command) {
+    reporter = command;
+}
+
+__attribute__((format(printf, 1, 0))) static void complain(const char *format, va_list arguments) {
+    fprintf(stderr, "%s: ", reporter);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+}
+
+int fail(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    complain(format, arguments);
+    va_end(arguments);
+    return FAILED;
+}
+
+int misuse(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    complain(format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "Try '%s --help'.\n", reporter);
+    return MISUSED;
+}
+
+void warn(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    complain(format, arguments);
+    va_end(arguments);
+}
+
+bool flush_output(void) {
+    static bool complained = false;
+    errno = 0;
+    bool lost = ferror(stdout) != 0;
+    lost = fflush(stdout) != 0 || lost;
+    if (lost && !complained) {
+        fail("cannot write standard output%s%s", errno != 0 ? ": " : "",
+             errno != 0 ? strerror(errno) : "");
+    }
+    complained = complained || lost;
+    return !lost;
+}
+
+int finish_output(int result) {
+    return flush_output() ? result : FAILED;
+}
+
+int print_json(json_t *value) {
+    if (value == NULL) {
+        return fail("out of memory");
+    }
+    int lost = json_dumpf(value, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    json_decref(value);
+    return lost == 0 && putchar('\n') != EOF ? ENDED_WELL : FAILED;
+}
+
+json_t *json_number(double value) {
+    bool whole =
+        fabs(value) < 9007199254740992.0 && !(value < floor(value) || value > floor(value));
+    return whole ? json_integer((json_int_t)value) : json_real(value);
+}
+
+const char *percent(text_t *text, double share) {
+    int decimals = share >= 1 ? 1 : share >= 0.1 ? 2 : share >= 0.00001 ? 3 : 6;
+    snprintf(text->text, sizeof text->text, "%.*f %%", decimals, 100 * share);
+    return text->text;
+}
+
+const char *bytes(text_t *text, double count) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    size_t unit = 0;
+    for (; count >= 1000 && unit < 4; unit++) {
+        count /= 1024;
+    }
+    snprintf(text->text, sizeof text->text, "%.*f %s", unit == 0 || count >= 100 ? 0 : 1, count,
+             units[unit]);
+    return text->text;
+}
+
+const char *number(text_t *text, double value) {
+    snprintf(text->text, sizeof text->text, "%.9g", value);
+    if (value >= 1e9 && value < 1e20) {
+        snprintf(text->text, sizeof text->text, "%.0f", value);
+    }
+    return text->text;
+}
