@@ -20,6 +20,7 @@ module libxxhash libxxhash-dev build
 module libdeflate libdeflate-dev build
 module jansson libjansson-dev build
 command memcached memcached test
+command python3 python3 test
 command clang clang clang
 command xz xz-utils dist
 '

@@ -144,7 +144,7 @@ static void print_cost(const diff_t *diff) {
     puts("\nA cold flip (all clients at once, nothing warmed) makes the moved keys misses:\n"
          "  hits before   hits after   load on the origin");
     for (size_t i = 0; i < HIT_RATIOS; i++) {
-        printf("  %11s   %10s   %16.1fx\n", percent(&before, hit_ratios[i]),
+        printf("  %11s   %10s   %16.1fx\n", plain_percent(&before, hit_ratios[i]),
                percent(&after, hit_ratios[i] * (1 - diff->moved)),
                load_factor(hit_ratios[i], diff->moved));
     }

@@ -2,7 +2,7 @@
 /*
  * warmring plan: how many points for a balance.
  */
-#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +59,8 @@ static void recommend_asked(plan_t *plan, double enough) {
                           percent(&cv, candidates_cv(&plan->candidates, plan->asked)));
     if (enough > 0) {
         snprintf(plan->reason + length, sizeof plan->reason - (size_t)length,
-                 ", and %s would take %s", percent(&target, plan->target), number(&points, enough));
+                 ", and %s would take %s", plain_percent(&target, plan->target),
+                 number(&points, enough));
     }
 }
 
@@ -81,8 +82,8 @@ static void recommend(plan_t *plan, bool chosen) {
     plan->recommended = enough;
     snprintf(plan->reason, sizeof plan->reason,
              "the smallest whose CV by theory, %s, meets the target of %s%s",
-             percent(&cv, candidates_cv(&plan->candidates, enough)), percent(&target, plan->target),
-             chosen ? "" : " (--target sets another one)");
+             percent(&cv, candidates_cv(&plan->candidates, enough)),
+             plain_percent(&target, plan->target), chosen ? "" : " (--target sets another one)");
 }
 
 static int measure_all(plan_t *plan) {
@@ -164,8 +165,10 @@ static void print_text(plan_t *plan) {
     const candidate_t *chosen = candidates_find(&plan->candidates, plan->recommended);
     printf("%zu servers, weights add up to %s, dialect v2\n\n", plan->candidates.servers->count,
            number(&weight, plan->candidates.weight));
-    puts("   points per               CV by         CV      max/                build\n"
-         "       weight       points     theory     measured      mean     memory         ms");
+    printf("   %10s  %11s  %9s  %11s  %8s  %9s  %9s\n", "points per", "", "CV by", "CV", "max/", "",
+           "build");
+    printf("   %10s  %11s  %9s  %11s  %8s  %9s  %9s\n", "weight", "points", "theory", "measured",
+           "mean", "memory", "ms");
     for (size_t i = 0; i < plan->candidates.count; i++) {
         print_row(&plan->candidates.list[i], chosen == &plan->candidates.list[i]);
     }

@@ -156,6 +156,7 @@ static void draw_cv(const plot_t *plot) {
             cv_color);
     for (int i = 0; i <= STEPS; i++) {
         double density = low * pow(high / low, (double)i / STEPS);
+        density = low >= 1 ? round(density) : density; /* as people choose them */
         double cv = candidates_cv(plot->candidates, density);
         if (cv > 0) {
             fprintf(plot->out, "%.1f,%.1f ", place(&plot->x, density), place(&plot->cv, cv));
@@ -199,7 +200,7 @@ static void draw_target(const plot_t *plot, double target) {
     char label[80];
     double y = place(&plot->cv, target);
     line(plot, LEFT, y, RIGHT, y, "stroke=\"#1f5fa8\" stroke-dasharray=\"2 4\"");
-    snprintf(label, sizeof label, "target %s", percent(&share, target));
+    snprintf(label, sizeof label, "target %s", plain_percent(&share, target));
     text(plot, LEFT + 6, y - 5, "start", cv_color, label);
 }
 

@@ -79,8 +79,13 @@ json_t *json_number(double value) {
 }
 
 const char *percent(text_t *text, double share) {
-    int decimals = share >= 1 ? 1 : share >= 0.1 ? 2 : share >= 0.00001 ? 3 : 6;
+    int decimals = share >= 1 ? 1 : share >= 0.1 ? 2 : share >= 0.00001 ? 3 : share > 0 ? 6 : 0;
     snprintf(text->text, sizeof text->text, "%.*f %%", decimals, 100 * share);
+    return text->text;
+}
+
+const char *plain_percent(text_t *text, double share) {
+    snprintf(text->text, sizeof text->text, "%.6g %%", 100 * share);
     return text->text;
 }
 

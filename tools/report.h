@@ -42,8 +42,9 @@ typedef struct {
     char text[40];
 } text_t;
 
-const char *percent(text_t *text, double share); /* "4.99 %" */
-const char *bytes(text_t *text, double count);   /* "6.8 KiB" */
-const char *number(text_t *text, double value);  /* up to 9 digits */
+const char *percent(text_t *text, double share);       /* "4.990 %" */
+const char *plain_percent(text_t *text, double share); /* "5 %" */
+const char *bytes(text_t *text, double count);         /* "6.8 KiB" */
+const char *number(text_t *text, double value);        /* up to 9 digits */
 
 #endif
