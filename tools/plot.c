@@ -57,7 +57,6 @@ static plot_t lay_out(FILE *out, const candidates_t *candidates, double target) 
                    .cv = {.start = BOTTOM, .end = TOP},
                    .memory = {.start = BOTTOM, .end = TOP}};
     widen(&plot.cv, target);
-    widen(&plot.memory, 1024);
     for (size_t i = 0; i < candidates->count; i++) {
         const candidate_t *row = &candidates->list[i];
         widen(&plot.x, row->points_per_weight);

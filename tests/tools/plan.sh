@@ -23,7 +23,7 @@ json 'len(it["candidates"]) >= 8 and 396 in [row["points_per_weight"] for row in
 json 'all(abs(row["cv_measured"] / row["cv_theory"] - 1) < 0.36 for row in it["candidates"])' \
     'CV measured is about that'
 json 'all(1 < row["max_over_mean"] < 1 + 5 * row["cv_theory"] for row in it["candidates"])' 'max/mean'
-json 'all(4 * row["points"] * 0.8 < row["bytes"] < 16 * row["points"] + 20000
+json 'all(2 * row["points"] < row["bytes"] < 16 * row["points"] + 20000
     for row in it["candidates"])' 'bytes'
 json 'all(row["build_ms"] > 0 for row in it["candidates"])' 'build time'
 json '"meets the target of 5 %" in it["recommendation"]["reason"]' 'the reason'
