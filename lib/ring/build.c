@@ -39,35 +39,36 @@ static uint64_t settle_ties(const warmring_ring_t *ring, wr_raw_point_t *raw, ui
 
 /* A point owns the hashes above the point before it, up to its own; the first
  * also those above the last. */
-static void add_up_arcs(warmring_ring_t *ring) {
+static void add_up_arcs(warmring_ring_t *ring, const wr_raw_point_t *raw, uint64_t count) {
     wr_member_t *list = ring->members.list;
-    wr_point_t first = wr_points_first(&ring->points), point = first;
     uint64_t start = 0; /* of the point's arc */
-    for (uint64_t i = 0; i < ring->points.count; i++) {
-        list[point.member].arc += point.hash - start + 1;
-        start = (uint64_t)point.hash + 1;
-        point = wr_points_next(&ring->points, point);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t end = (uint64_t)wr_raw_hash(raw[i]) + 1;
+        list[wr_raw_member(raw[i])].arc += end - start;
+        start = end;
     }
-    list[first.member].arc += ((uint64_t)1 << 32) - start;
+    list[wr_raw_member(raw[0])].arc += ((uint64_t)1 << 32) - start;
     for (uint32_t i = 0; i < ring->members.count; i++) {
         ring->owners += list[i].arc > 0;
     }
 }
 
+static bool store(warmring_ring_t *ring, const wr_raw_point_t *raw, uint64_t count) {
+    add_up_arcs(ring, raw, count);
+    return wr_points_create(&ring->points, raw, count, ring->members.count);
+}
+
 static warmring_status_t place_points(warmring_ring_t *ring, uint64_t count) {
-    wr_raw_point_t *raw = wr_calloc((size_t)count, sizeof *raw);
+    wr_raw_point_t *raw =
+        count <= SIZE_MAX / sizeof *raw ? wr_malloc((size_t)count * sizeof *raw) : NULL;
     if (raw == NULL) {
         return wr_fail_memory();
     }
     make_points(ring, raw);
     wr_sort(raw, count);
-    bool stored = wr_points_create(&ring->points, raw, settle_ties(ring, raw, count));
+    bool stored = store(ring, raw, settle_ties(ring, raw, count));
     wr_free(raw);
-    if (!stored) {
-        return wr_fail_memory();
-    }
-    add_up_arcs(ring);
-    return WARMRING_OK;
+    return stored ? WARMRING_OK : wr_fail_memory();
 }
 
 static warmring_status_t fill_ring(warmring_ring_t *ring, const warmring_server_t *servers,
