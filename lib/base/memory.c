@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static struct {
     void *(*allocate)(size_t size);
@@ -43,6 +44,30 @@ void *wr_calloc(size_t count, size_t size) {
     void *block = wr_malloc(count * size);
     if (block != NULL) {
         memset(block, 0, count * size);
+    }
+    return block;
+}
+
+/* With pages of 4 KiB, each read of a large block also waits for the page's
+ * own entry in memory. It is only advice: a failure changes nothing. */
+static void advise_large_pages(void *block, size_t size) {
+#ifdef MADV_HUGEPAGE
+    const uintptr_t page = (uintptr_t)2 << 20;
+    uintptr_t start = ((uintptr_t)block + page - 1) & ~(page - 1);
+    uintptr_t end = ((uintptr_t)block + size) & ~(page - 1);
+    if (start < end) {
+        (void)madvise((void *)start, end - start, MADV_HUGEPAGE);
+    }
+#else
+    (void)block;
+    (void)size;
+#endif
+}
+
+void *wr_malloc_large(size_t size) {
+    void *block = wr_malloc(size);
+    if (block != NULL) {
+        advise_large_pages(block, size);
     }
     return block;
 }

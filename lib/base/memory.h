@@ -18,6 +18,10 @@ void wr_free(void *block);
  * overflows. */
 void *wr_calloc(size_t count, size_t size);
 
+/* A block that is read here and there, for which the system is asked to use
+ * large pages where that helps; otherwise as wr_malloc(). */
+void *wr_malloc_large(size_t size);
+
 /* A copy of `length` bytes with a NUL behind them. */
 char *wr_copy(const char *bytes, size_t length);
 

@@ -60,7 +60,7 @@ static bool store(warmring_ring_t *ring, const wr_raw_point_t *raw, uint64_t cou
 
 static warmring_status_t place_points(warmring_ring_t *ring, uint64_t count) {
     wr_raw_point_t *raw =
-        count <= SIZE_MAX / sizeof *raw ? wr_malloc((size_t)count * sizeof *raw) : NULL;
+        count <= SIZE_MAX / sizeof *raw ? wr_malloc_large((size_t)count * sizeof *raw) : NULL;
     if (raw == NULL) {
         return wr_fail_memory();
     }

@@ -121,7 +121,7 @@ bool wr_points_create(wr_points_t *points, const wr_raw_point_t *raw, uint64_t c
     uint64_t packed_size =
         packed_bytes(count + SLACK_FIELDS, points->width) + (uint64_t)WR_BITS_SLACK;
     points->size = bases_size + buckets + 1 + packed_size;
-    uint8_t *block = points->size <= SIZE_MAX ? wr_malloc((size_t)points->size) : NULL;
+    uint8_t *block = points->size <= SIZE_MAX ? wr_malloc_large((size_t)points->size) : NULL;
     if (block == NULL) {
         return false;
     }

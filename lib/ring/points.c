@@ -45,6 +45,10 @@
 #include "base/memory.h"
 #include "ring/bits.h"
 
+/* The common path is one piece of code; what it rarely needs stays outside. */
+#define INLINE inline __attribute__((always_inline))
+#define OUTLINE __attribute__((noinline))
+
 enum {
     HASH_BITS = 32,
     MEMBER_BITS_MAX = 16,
@@ -62,24 +66,24 @@ _Static_assert(WARMRING_MAX_SERVERS == 1u << MEMBER_BITS_MAX, "a member's number
 
 /* ---- accessors ---- */
 
-static inline uint64_t field_at(const wr_points_t *points, uint64_t position) {
+static INLINE uint64_t field_at(const wr_points_t *points, uint64_t position) {
     return wr_bits_at(points->packed, position * points->width) & wr_bits_mask(points->width);
 }
 
-static inline uint32_t member_at(const wr_points_t *points, uint64_t position) {
+static INLINE uint32_t member_at(const wr_points_t *points, uint64_t position) {
     return (uint32_t)(wr_bits_at(points->packed, position * points->width) &
                       wr_bits_mask(points->member_bits));
 }
 
-static inline uint64_t start_of(const wr_points_t *points, uint64_t bucket) {
+static INLINE uint64_t start_of(const wr_points_t *points, uint64_t bucket) {
     return (uint64_t)points->bases[bucket >> points->block_bits] + points->offsets[bucket];
 }
 
-static inline uint32_t bucket_of(const wr_points_t *points, uint32_t hash) {
+static INLINE uint32_t bucket_of(const wr_points_t *points, uint32_t hash) {
     return hash >> points->rest_bits;
 }
 
-static inline uint32_t rest_of(const wr_points_t *points, uint32_t hash) {
+static INLINE uint32_t rest_of(const wr_points_t *points, uint32_t hash) {
     return hash & (uint32_t)wr_bits_mask(points->rest_bits);
 }
 
@@ -93,7 +97,7 @@ typedef struct {
     uint64_t field;
 } wanted_t;
 
-static inline wanted_t want(const wr_points_t *points, uint32_t hash) {
+static INLINE wanted_t want(const wr_points_t *points, uint32_t hash) {
     uint64_t bucket = bucket_of(points, hash);
     uint64_t start = start_of(points, bucket);
     return (wanted_t){start, start_of(points, bucket + 1) - start,
@@ -102,7 +106,7 @@ static inline wanted_t want(const wr_points_t *points, uint32_t hash) {
 
 /* Up to WINDOW fields. A bit is set for each field that will do, and one
  * behind the bucket's last; fields of the next bucket stand above it. */
-static inline uint64_t search_window(const wr_points_t *points, wanted_t wanted) {
+static INLINE uint64_t search_window(const wr_points_t *points, wanted_t wanted) {
     uint64_t mask = wr_bits_mask(points->width), bit = wanted.start * points->width;
     unsigned found = 1u << wanted.length;
     for (unsigned i = 0; i < WINDOW; i++, bit += points->width) {
@@ -112,7 +116,7 @@ static inline uint64_t search_window(const wr_points_t *points, wanted_t wanted)
     return wanted.start + (unsigned)__builtin_ctz(found);
 }
 
-static inline uint64_t search_pairs(const wr_points_t *points, wanted_t wanted) {
+static INLINE uint64_t search_pairs(const wr_points_t *points, wanted_t wanted) {
     uint64_t mask = wr_bits_mask(points->width), bit = wanted.start * points->width;
     unsigned found = 1u << wanted.length;
     for (unsigned i = 0; i < WINDOW; i += 2, bit += 2u * points->width) {
@@ -124,28 +128,16 @@ static inline uint64_t search_pairs(const wr_points_t *points, wanted_t wanted) 
 }
 
 /* The place that a uniform bucket would have the field at. */
-static inline uint64_t guess(const wr_points_t *points, wanted_t wanted) {
+static INLINE uint64_t guess(const wr_points_t *points, wanted_t wanted) {
     uint64_t rest = wanted.field >> points->member_bits;
     return wanted.start + (wanted.length * rest >> points->rest_bits);
 }
 
-/* From the guess to the true place. */
-static uint64_t search_near(const wr_points_t *points, wanted_t wanted) {
-    uint64_t position = guess(points, wanted), end = wanted.start + wanted.length;
-    while (position < end && field_at(points, position) < wanted.field) {
-        position++;
-    }
-    while (position > wanted.start && field_at(points, position - 1) >= wanted.field) {
-        position--;
-    }
-    return position;
-}
-
-static uint64_t search_halves(const wr_points_t *points, wanted_t wanted) {
-    uint64_t low = wanted.start, high = wanted.start + wanted.length;
+static uint64_t search_halves(const wr_points_t *points, uint64_t low, uint64_t high,
+                              uint64_t field) {
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
-        if (field_at(points, middle) < wanted.field) {
+        if (field_at(points, middle) < field) {
             low = middle + 1;
         } else {
             high = middle;
@@ -154,16 +146,33 @@ static uint64_t search_halves(const wr_points_t *points, wanted_t wanted) {
     return low;
 }
 
-static inline uint64_t search(const wr_points_t *points, wanted_t wanted) {
+/* From the guess to the true place. Its arguments are numbers, for they then
+ * travel in registers. */
+static OUTLINE uint64_t search_near(const wr_points_t *points, uint64_t start, uint64_t position,
+                                    uint64_t end, uint64_t field) {
+    if (end - start > CROWD) {
+        return search_halves(points, start, end, field);
+    }
+    while (position < end && field_at(points, position) < field) {
+        position++;
+    }
+    while (position > start && field_at(points, position - 1) >= field) {
+        position--;
+    }
+    return position;
+}
+
+static INLINE uint64_t search(const wr_points_t *points, wanted_t wanted) {
     if (wanted.length <= WINDOW) {
         return points->width <= PAIR_BITS ? search_pairs(points, wanted)
                                           : search_window(points, wanted);
     }
-    return wanted.length <= CROWD ? search_near(points, wanted) : search_halves(points, wanted);
+    return search_near(points, wanted.start, guess(points, wanted), wanted.start + wanted.length,
+                       wanted.field);
 }
 
 /* Behind the last point comes the first. */
-static inline uint64_t wrap(const wr_points_t *points, uint64_t position) {
+static INLINE uint64_t wrap(const wr_points_t *points, uint64_t position) {
     return position < points->count ? position : 0;
 }
 

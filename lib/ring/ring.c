@@ -104,7 +104,11 @@ uint64_t warmring_ring_server_points(const warmring_ring_t *ring, uint32_t serve
 
 size_t warmring_ring_bytes(const warmring_ring_t *ring) {
     return sizeof *ring + ring->members.count * sizeof *ring->members.list +
-           ring->members.text_size + (size_t)ring->points.size;
+           ring->members.text_size + warmring_ring_points_bytes(ring);
+}
+
+size_t warmring_ring_points_bytes(const warmring_ring_t *ring) {
+    return (size_t)ring->points.size;
 }
 
 const char *warmring_ring_dialect(const warmring_ring_t *ring) {
