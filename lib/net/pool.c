@@ -17,6 +17,9 @@
  */
 #include "net/internal.h"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "base/fork.h"
 
 enum { LOCKS = 32, ADDRESS_TTL_MS = 60000, NS_PER_MS = 1000000 };
@@ -313,6 +316,7 @@ static warmring_status_t connect_any(wr_server_t *server, wr_resolved_t *resolve
     }
     resolved->count = 0;
     remember_addresses(server, resolved);
+    atomic_store(&server->speech, WR_SPEECH_UNKNOWN);
     return status;
 }
 
@@ -350,9 +354,19 @@ static void uncount_one(wr_pool_t *pool) {
     dispose(doomed);
 }
 
+/* Whether the process has no descriptor left, or the system: neither tells
+ * about the server. */
+static bool lacks_descriptors(void) {
+    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+    return descriptor < 0;
+}
+
 static wr_verdict_t verdict_of_open(warmring_status_t status) {
     bool local = status == WARMRING_OUT_OF_MEMORY || status == WARMRING_AUTH_FAILED ||
-                 status == WARMRING_NOT_SUPPORTED;
+                 status == WARMRING_NOT_SUPPORTED || lacks_descriptors();
     return local ? WR_VERDICT_NEUTRAL : WR_VERDICT_FAILED;
 }
 
@@ -386,6 +400,7 @@ warmring_status_t wr_pool_take(wr_server_t *server, wr_time_t opened_before, boo
     }
     status = open_one(server, deadline, connection);
     if (status != WARMRING_OK) {
+        *connection = NULL; /* one that was opened and failed its probe */
         *verdict = verdict_of_open(status);
         uncount_one(pool);
     }

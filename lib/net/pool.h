@@ -41,7 +41,8 @@ void wr_pool_destroy(wr_pool_t *pool);
  * until the deadline. With `opened_before` only one opened by then, idle or,
  * if `patient`, given back before the deadline; else CONNECTION_LOST.
  *
- * *verdict says what a failure tells about the server: a full pool, nothing.
+ * After a failure *connection is NULL, and *verdict says what it tells about
+ * the server: a full pool, nothing.
  */
 warmring_status_t wr_pool_take(wr_server_t *server, wr_time_t opened_before, bool patient, wr_deadline_t deadline,
                                wr_connection_t **connection, wr_verdict_t *verdict);

@@ -7,10 +7,12 @@
  *
  * - requests the connection never sent, if it answered others before it
  *   broke: each such round answers at least one, so they end;
- * - once, all of them, if the connection had been used before and was lost
- *   without any answer: it was stale, closed by the server while idle. Its
- *   idle siblings are as old and are closed too. Whether the server acted on
- *   what was sent is unknown, so this is for idempotent verbs only.
+ * - once, those that may be repeated, if the connection had been used before
+ *   and gave no answer at all: it was stale, closed by the server while idle,
+ *   or out of step, with bytes on it that nobody had asked for. The idle
+ *   siblings of a stale one are as old and are closed too. Whether the server
+ *   acted on what was sent is unknown, so idempotent verbs are repeated and
+ *   the others keep their fault.
  *
  * Several servers share the deadline. Connections that can be driven in steps
  * run side by side in one poll loop. Those that cannot (libmemcached's) are
@@ -218,17 +220,17 @@ static bool is_lost(const wr_request_t *request) {
     return request->status == WARMRING_CONNECTION_LOST;
 }
 
-/* Its text must stay, whatever becomes of the others. */
-static bool has_text(const wr_request_t *request) {
-    return request->status > WARMRING_EXISTS && !is_lost(request);
+static bool is_out_of_step(const wr_request_t *request) {
+    return request->status == WARMRING_PROTOCOL_ERROR;
 }
 
 static bool is_lost_unsent(const wr_request_t *request) {
     return is_lost(request) && !request->sent;
 }
 
-static bool may_not_repeat(const wr_request_t *request) {
-    return is_lost(request) && request->sent && !wr_verb_info(request->verb)->idempotent;
+static bool may_repeat(const wr_request_t *request) {
+    return (is_lost(request) || is_out_of_step(request)) &&
+           (!request->sent || wr_verb_info(request->verb)->idempotent);
 }
 
 static void collect(group_t *group, wr_deadline_t deadline) {
@@ -244,6 +246,9 @@ static void collect(group_t *group, wr_deadline_t deadline) {
     if (any(group, is_lost)) {
         wr_count(server, WR_COUNT_lost_connections, 1);
     }
+    if (any(group, is_out_of_step)) {
+        atomic_store(&server->speech, WR_SPEECH_UNKNOWN);
+    }
     if (any(group, speaks_for_life)) {
         group->connection->used = true;
     }
@@ -251,19 +256,35 @@ static void collect(group_t *group, wr_deadline_t deadline) {
 
 /* ---- rounds ------------------------------------------------------------ */
 
+/* Whether the connection was of no use before the first request. */
+static bool was_stale(const group_t *group) {
+    return group->was_used && !any(group, speaks_for_life) &&
+           (any(group, is_lost) || any(group, is_out_of_step));
+}
+
 /* What of a collected group goes into another round; it moves to the front. */
 static size_t choose_again(group_t *group, bool *stale_before) {
     if (any(group, speaks_for_life)) {
         return partition(group, is_lost_unsent);
     }
-    bool stale =
-        group->was_used && !*stale_before && any(group, is_lost) && !any(group, may_not_repeat);
-    if (!stale) {
+    if (*stale_before || !was_stale(group)) {
         return 0;
     }
     *stale_before = true;
-    wr_pool_flush(group->server, wr_now());
-    return partition(group, is_lost);
+    if (any(group, is_lost)) {
+        wr_pool_flush(group->server, wr_now());
+    }
+    return partition(group, may_repeat);
+}
+
+/* Whether one that is not run again has a fault, whose text must stay. */
+static bool leaves_fault(const group_t *group, size_t number) {
+    for (size_t i = number; i < group->count; i++) {
+        if (group->requests[i]->status > WARMRING_EXISTS) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void again(group_t *group, size_t number, wr_deadline_t deadline) {
@@ -288,18 +309,19 @@ static void finish(group_t *group, wr_deadline_t deadline) {
         wr_detail_save(&detail);
         collect(group, deadline);
         wr_verdict_t verdict = verdict_of(group);
+        bool first = !stale_before;
         size_t number = choose_again(group, &stale_before);
         wr_pool_give(group->server, group->connection);
         group->connection = NULL;
         if (number == 0) {
-            if (group->was_used && !stale_before && any(group, is_lost)) {
+            if (group->was_used && first && any(group, is_lost)) {
                 wr_pool_flush(group->server, wr_now());
                 verdict = WR_VERDICT_NEUTRAL;
             }
             leave(group, verdict);
             return;
         }
-        if (!any(group, has_text)) {
+        if (!leaves_fault(group, number)) {
             wr_detail_restore(&detail);
         }
         again(group, number, deadline);

@@ -11,6 +11,7 @@
 
 #include "tests/lib/fixture.h"
 #include "tests/lib/tap.h"
+#include "tests/lib/transports.h"
 
 #define KEY(text) (text), strlen(text)
 
@@ -235,7 +236,7 @@ static void test_snapshot(void) {
 
 static void test_prefix(const char *servers) {
     warmring_t *plain = client;
-    warmring_options_t *options = warmring_options_create();
+    warmring_options_t *options = test_options();
     tap_status(warmring_options_set(options, "prefix", "shop:"), WARMRING_OK, "option prefix");
     tap_status(warmring_open(&client, servers, options), WARMRING_OK, "open with a prefix");
     warmring_options_free(options);
@@ -256,9 +257,9 @@ static void test_prefix(const char *servers) {
     client = plain;
 }
 
-int main(void) {
+static void run_all(void) {
     fixture_t *fixture = fixture_start(4, NULL);
-    tap_status(warmring_open(&client, fixture_servers(fixture), NULL), WARMRING_OK, "open");
+    client = test_open(fixture_servers(fixture));
     test_set_get_delete();
     test_empty_value();
     test_conditional_stores();
@@ -273,5 +274,9 @@ int main(void) {
     test_prefix(fixture_servers(fixture));
     warmring_close(client);
     fixture_free(fixture);
+}
+
+int main(void) {
+    test_transports(run_all);
     return tap_done();
 }

@@ -11,6 +11,7 @@
 
 #include "tests/lib/fixture.h"
 #include "tests/lib/tap.h"
+#include "tests/lib/transports.h"
 
 enum { KEYS = 300 };
 
@@ -132,12 +133,11 @@ static void test_server_away(warmring_t *client, warmring_results_t *results, fi
     }
 }
 
-int main(void) {
+static void run_all(void) {
     fixture_t *fixture = fixture_start(4, NULL);
     warmring_results_t *results = warmring_results_create();
-    warmring_t *client = NULL;
+    warmring_t *client = test_open(fixture_servers(fixture));
     make_keys();
-    tap_status(warmring_open(&client, fixture_servers(fixture), NULL), WARMRING_OK, "open");
     test_round(client, results);
     test_round(client, results);
     test_bad_among_good(client, results);
@@ -145,5 +145,9 @@ int main(void) {
     warmring_close(client);
     warmring_results_free(results);
     fixture_free(fixture);
+}
+
+int main(void) {
+    test_transports(run_all);
     return tap_done();
 }

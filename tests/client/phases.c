@@ -14,6 +14,7 @@
 #include "tests/lib/raw.h"
 #include "tests/lib/steps.h"
 #include "tests/lib/tap.h"
+#include "tests/lib/transports.h"
 
 enum { O = 0, N = 1, PLACES };
 
@@ -273,7 +274,7 @@ static void test_deleted_in_rollback(plan_t *plan, stage_t deleted) {
     warmring_close(client);
 }
 
-int main(void) {
+static void run_all(void) {
     plan_t plan = {.fixture = fixture_start(PLACES, NULL)};
     snprintf(plan.before, sizeof plan.before, "%s", fixture_address(plan.fixture, O));
     plan.after = fixture_servers(plan.fixture);
@@ -296,5 +297,9 @@ int main(void) {
         test_deleted_in_rollback(&plan, deleted);
     }
     fixture_free(plan.fixture);
+}
+
+int main(void) {
+    test_transports(run_all);
     return tap_done();
 }

@@ -17,6 +17,7 @@
 #include "tests/lib/steps.h"
 #include "tests/lib/tap.h"
 #include "tests/lib/traffic.h"
+#include "tests/lib/transports.h"
 
 enum { O = 0, N = 1, FILL_TTL = 7, WAIT_MS = 10000 };
 
@@ -404,7 +405,7 @@ static void test_filling_phase(plan_t *plan) {
     }
 }
 
-int main(void) {
+static void run_all(void) {
     plan_t plan = {.fixture = fixture_start(2, NULL)};
     snprintf(plan.before, sizeof plan.before, "%s", fixture_address(plan.fixture, O));
     plan.after = fixture_servers(plan.fixture);
@@ -426,5 +427,9 @@ int main(void) {
     }
     warmring_close(plan.client);
     fixture_free(plan.fixture);
+}
+
+int main(void) {
+    test_transports(run_all);
     return tap_done();
 }

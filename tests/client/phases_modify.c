@@ -16,6 +16,7 @@
 #include "tests/lib/steps.h"
 #include "tests/lib/tap.h"
 #include "tests/lib/traffic.h"
+#include "tests/lib/transports.h"
 
 enum { O = 0, N = 1 };
 
@@ -303,7 +304,7 @@ static void test_noreply_moved(plan_t *plan) {
     }
 }
 
-int main(void) {
+static void run_all(void) {
     plan_t plan = {.fixture = fixture_start(2, NULL)};
     snprintf(plan.before, sizeof plan.before, "%s", fixture_address(plan.fixture, O));
     plan.after = fixture_servers(plan.fixture);
@@ -338,5 +339,9 @@ int main(void) {
     test_stable(&plan);
     warmring_close(plan.client);
     fixture_free(plan.fixture);
+}
+
+int main(void) {
+    test_transports(run_all);
     return tap_done();
 }

@@ -11,6 +11,7 @@
 #include "tests/lib/steps.h"
 #include "tests/lib/tap.h"
 #include "tests/lib/traffic.h"
+#include "tests/lib/transports.h"
 
 enum { SERVERS = 5, KEYS = 1500, THREADS = 8 };
 
@@ -136,8 +137,8 @@ static void run(fixture_t *fixture) {
              fixture_address(fixture, 1), fixture_address(fixture, 2), fixture_address(fixture, 3));
     snprintf(there, sizeof there, "%s:2,%s:1,%s:1,%s:1.5", fixture_address(fixture, 1),
              fixture_address(fixture, 2), fixture_address(fixture, 3), fixture_address(fixture, 4));
-    plan_t plan = {.servers = {here, there}, .operations = (uint64_t)(30 * tap_seconds())};
-    plan.operations = plan.operations < 20 ? 20 : plan.operations;
+    plan_t plan = {.servers = {here, there}, .operations = (uint64_t)(15 * tap_seconds())};
+    plan.operations = plan.operations < 15 ? 15 : plan.operations;
     plan.client = steps_open(here, NULL);
     plan.traffic = traffic_create(plan.client, &shape);
     traffic_fill(plan.traffic);
@@ -156,9 +157,13 @@ static void run(fixture_t *fixture) {
     warmring_close(plan.client);
 }
 
-int main(void) {
+static void run_all(void) {
     fixture_t *fixture = fixture_start(SERVERS, NULL);
     run(fixture);
     fixture_free(fixture);
+}
+
+int main(void) {
+    test_transports(run_all);
     return tap_done();
 }

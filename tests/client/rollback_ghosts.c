@@ -13,6 +13,7 @@
 #include "tests/lib/raw.h"
 #include "tests/lib/steps.h"
 #include "tests/lib/tap.h"
+#include "tests/lib/transports.h"
 
 static const warmring_phase_t phases[] = {WARMRING_WARMING, WARMRING_HANDOVER, WARMRING_DRAINING,
                                           WARMRING_CLOSING, WARMRING_SETTLING};
@@ -176,7 +177,7 @@ static void test_restarted(plan_t plan) {
     warmring_close(plan.client);
 }
 
-int main(void) {
+static void run_all(void) {
     fixture_t *fixture = fixture_start(2, NULL);
     char before[64];
     snprintf(before, sizeof before, "%s", fixture_address(fixture, 0));
@@ -188,5 +189,9 @@ int main(void) {
     test_there_and_back(plan);
     test_restarted(plan);
     fixture_free(fixture);
+}
+
+int main(void) {
+    test_transports(run_all);
     return tap_done();
 }

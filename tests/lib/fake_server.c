@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The scriptable fake server: one thread accepts, one more serves each
- * connection. Every wait also watches a pipe whose other end is closed when
+ * connection, and ends with it. Every wait also watches a pipe whose other end is closed when
  * the server ends, so that ending never waits for a script.
  */
 #include "fake_server.h"
@@ -20,7 +20,7 @@
 
 #include "tap.h"
 
-enum { LINE_MAX_BYTES = 16384, MAX_FILLERS = 64, MAX_CONNECTIONS = 4096 };
+enum { LINE_MAX_BYTES = 16384, MAX_FILLERS = 64 };
 
 struct fake_server {
     int listener;
@@ -36,7 +36,8 @@ struct fake_server {
 
     pthread_mutex_t lock; /* of what follows */
     const fake_step_t *script;
-    pthread_t threads[MAX_CONNECTIONS];
+    pthread_cond_t left; /* a thread ended */
+    size_t threads;
     size_t connections;
     size_t commands;
     char last[LINE_MAX_BYTES];
@@ -111,7 +112,23 @@ static size_t value_length(const char *line) {
     return stores ? length + 2 : 0;
 }
 
-static bool await_command(client_t *client) {
+static bool skip_value(client_t *client) {
+    char bytes[LINE_MAX_BYTES];
+    for (size_t left = value_length(client->line); left > 0;) {
+        if (!wait_for(client->server, client->descriptor, POLLIN, -1)) {
+            return false;
+        }
+        ssize_t got = recv(client->descriptor, bytes, left < sizeof bytes ? left : sizeof bytes,
+                           MSG_DONTWAIT);
+        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
+            return false;
+        }
+        left -= got > 0 ? (size_t)got : 0;
+    }
+    return true;
+}
+
+static bool await_line(client_t *client) {
     size_t length = 0;
     char byte = 0;
     while (byte != '\n') {
@@ -124,11 +141,6 @@ static bool await_command(client_t *client) {
     }
     client->line[length] = '\0';
     client->line[strcspn(client->line, "\r\n")] = '\0';
-    for (size_t left = value_length(client->line); left > 0; left--) {
-        if (!receive_byte(client, &byte)) {
-            return false;
-        }
-    }
     pthread_mutex_lock(&client->server->lock);
     client->server->commands++;
     memcpy(client->server->last, client->line, sizeof client->line);
@@ -136,12 +148,16 @@ static bool await_command(client_t *client) {
     return true;
 }
 
-static bool drip(client_t *client, const fake_step_t *step) {
-    for (size_t i = 0; i < step->length; i++) {
-        if (!send_all(client, step->bytes + i, 1)) {
+static bool await_command(client_t *client) {
+    return await_line(client) && skip_value(client);
+}
+
+static bool drip(client_t *client, const char *bytes, size_t length, uint32_t ms) {
+    for (size_t i = 0; i < length; i++) {
+        if (!send_all(client, bytes + i, 1)) {
             return false;
         }
-        wait_for(client->server, -1, 0, (int)step->number);
+        wait_for(client->server, -1, 0, (int)ms);
         if (is_stopping(client->server)) {
             return false;
         }
@@ -158,7 +174,25 @@ static bool flood(client_t *client, const fake_step_t *step) {
 static bool answer(client_t *client, const fake_step_t *step) {
     char bytes[LINE_MAX_BYTES];
     size_t length = step->answer(step->data, client->line, bytes, sizeof bytes);
-    return send_all(client, bytes, length);
+    return step->action == FAKE_ACTION_DRIP_ANSWER ? drip(client, bytes, length, step->number)
+                                                   : send_all(client, bytes, length);
+}
+
+static bool serve_commands(client_t *client, const fake_step_t *step) {
+    char bytes[LINE_MAX_BYTES];
+    while (await_line(client)) {
+        size_t length = step->answer(step->data, client->line, bytes, sizeof bytes);
+        if (length == FAKE_NO_ANSWER) {
+            return step->number == FAKE_VALUE_UNREAD || skip_value(client);
+        }
+        if (!skip_value(client)) {
+            return false;
+        }
+        if (!send_all(client, bytes, length)) {
+            return false;
+        }
+    }
+    return false;
 }
 
 static bool pass_time(client_t *client, int ms) {
@@ -179,11 +213,14 @@ static bool run_step(client_t *client, const fake_step_t *step) {
     case FAKE_ACTION_SAY:
         return send_all(client, step->bytes, step->length);
     case FAKE_ACTION_DRIP:
-        return drip(client, step);
+        return drip(client, step->bytes, step->length, step->number);
     case FAKE_ACTION_FLOOD:
         return flood(client, step);
     case FAKE_ACTION_ANSWER:
+    case FAKE_ACTION_DRIP_ANSWER:
         return answer(client, step);
+    case FAKE_ACTION_SERVE:
+        return serve_commands(client, step);
     case FAKE_ACTION_PAUSE:
         return pass_time(client, (int)step->number);
     case FAKE_ACTION_HANG:
@@ -209,8 +246,13 @@ static void *serve(void *argument) {
             break;
         }
     }
+    fake_server_t *server = client->server;
     close(client->descriptor);
     free(client);
+    pthread_mutex_lock(&server->lock);
+    server->threads--;
+    pthread_cond_signal(&server->left);
+    pthread_mutex_unlock(&server->lock);
     return NULL;
 }
 
@@ -218,17 +260,19 @@ static void *serve(void *argument) {
 
 static bool start_client(fake_server_t *server, int descriptor) {
     client_t *client = calloc(1, sizeof *client);
-    if (client == NULL || server->connections == MAX_CONNECTIONS) {
-        free(client);
+    if (client == NULL) {
         return false;
     }
     client->server = server;
     client->descriptor = descriptor;
     client->script = server->script;
-    if (pthread_create(&server->threads[server->connections], NULL, serve, client) != 0) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, serve, client) != 0) {
         free(client);
         return false;
     }
+    pthread_detach(thread);
+    server->threads++;
     server->connections++;
     return true;
 }
@@ -259,21 +303,32 @@ static fake_server_t *create(const fake_step_t *script) {
     }
     server->script = script;
     pthread_mutex_init(&server->lock, NULL);
+    pthread_cond_init(&server->left, NULL);
     return server;
 }
 
-static void listen_tcp(fake_server_t *server, int backlog) {
+static void bind_tcp(fake_server_t *server) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t length = sizeof address;
     server->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (server->listener < 0 ||
         bind(server->listener, (struct sockaddr *)&address, sizeof address) != 0 ||
-        getsockname(server->listener, (struct sockaddr *)&address, &length) != 0 ||
-        listen(server->listener, backlog) != 0) {
+        getsockname(server->listener, (struct sockaddr *)&address, &length) != 0) {
         tap_bail("no port for a fake server: %s", strerror(errno));
     }
     server->port = ntohs(address.sin_port);
     snprintf(server->address, sizeof server->address, "127.0.0.1:%u", server->port);
+}
+
+static void listen_now(fake_server_t *server, int backlog) {
+    if (listen(server->listener, backlog) != 0) {
+        tap_bail("a fake server cannot listen: %s", strerror(errno));
+    }
+}
+
+static void listen_tcp(fake_server_t *server, int backlog) {
+    bind_tcp(server);
+    listen_now(server, backlog);
 }
 
 static void listen_unix(fake_server_t *server) {
@@ -344,6 +399,25 @@ fake_server_t *fake_server_start_full(void) {
     return server;
 }
 
+fake_server_t *fake_server_start_refusing(void) {
+    fake_server_t *server = create(NULL);
+    bind_tcp(server);
+    return server;
+}
+
+static void close_fillers(fake_server_t *server) {
+    while (server->filler_count > 0) {
+        close(server->fillers[--server->filler_count]);
+    }
+}
+
+void fake_server_wake(fake_server_t *server, const fake_step_t *script) {
+    server->script = script;
+    close_fillers(server);
+    listen_now(server, 64);
+    accept_in_thread(server);
+}
+
 void fake_server_script(fake_server_t *server, const fake_step_t *script) {
     pthread_mutex_lock(&server->lock);
     server->script = script;
@@ -358,18 +432,19 @@ void fake_server_free(fake_server_t *server) {
     if (server->accepts) {
         pthread_join(server->acceptor, NULL);
     }
-    for (size_t i = 0; i < server->connections; i++) {
-        pthread_join(server->threads[i], NULL);
+    pthread_mutex_lock(&server->lock);
+    while (server->threads > 0) {
+        pthread_cond_wait(&server->left, &server->lock);
     }
-    for (size_t i = 0; i < server->filler_count; i++) {
-        close(server->fillers[i]);
-    }
+    pthread_mutex_unlock(&server->lock);
+    close_fillers(server);
     close(server->listener);
     close(server->stop[0]);
     if (server->path[0] != '\0') {
         unlink(server->path);
         rmdir(server->directory);
     }
+    pthread_cond_destroy(&server->left);
     pthread_mutex_destroy(&server->lock);
     free(server);
 }

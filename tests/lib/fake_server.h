@@ -24,22 +24,29 @@ typedef struct fake_server fake_server_t;
 /*
  * Answers one command: `command` is its line without CR LF, NUL-terminated;
  * writes the answer and returns its length, at most `capacity`. May run in
- * several threads.
+ * several threads. FAKE_NO_ANSWER ends FAKE_SERVE(): the script goes on with
+ * this command as the last one read.
  */
+#define FAKE_NO_ANSWER SIZE_MAX
+
+/* The `number` of a FAKE_SERVE() that leaves the value of that command unread. */
+enum { FAKE_VALUE_UNREAD = 1 };
 typedef size_t fake_answer_t(void *data, const char *command, char *answer, size_t capacity);
 
 typedef enum {
-    FAKE_ACTION_END,    /* close */
-    FAKE_ACTION_AWAIT,  /* read one whole command, its value included; close
-                           when the client did */
-    FAKE_ACTION_SAY,    /* send `bytes` */
-    FAKE_ACTION_DRIP,   /* send them one at a time, `number` ms apart */
-    FAKE_ACTION_FLOOD,  /* send them over and over until the client closes */
-    FAKE_ACTION_ANSWER, /* send what `answer` says to the last command */
-    FAKE_ACTION_PAUSE,  /* `number` ms */
-    FAKE_ACTION_HANG,   /* read nothing, send nothing until the server ends */
-    FAKE_ACTION_RESET,  /* close with a reset */
-    FAKE_ACTION_AGAIN   /* start over */
+    FAKE_ACTION_END,         /* close */
+    FAKE_ACTION_AWAIT,       /* read one whole command, its value included; close
+                                when the client did */
+    FAKE_ACTION_SAY,         /* send `bytes` */
+    FAKE_ACTION_DRIP,        /* send them one at a time, `number` ms apart */
+    FAKE_ACTION_FLOOD,       /* send them over and over until the client closes */
+    FAKE_ACTION_ANSWER,      /* send what `answer` says to the last command */
+    FAKE_ACTION_SERVE,       /* read and answer commands until FAKE_NO_ANSWER */
+    FAKE_ACTION_DRIP_ANSWER, /* as ANSWER, a byte every `number` ms */
+    FAKE_ACTION_PAUSE,       /* `number` ms */
+    FAKE_ACTION_HANG,        /* read nothing, send nothing until the server ends */
+    FAKE_ACTION_RESET,       /* close with a reset */
+    FAKE_ACTION_AGAIN        /* start over */
 } fake_action_t;
 
 typedef struct {
@@ -64,6 +71,10 @@ typedef struct {
     { .action = FAKE_ACTION_FLOOD, .bytes = text, .length = sizeof text - 1 }
 #define FAKE_ANSWER(function, data_) \
     { .action = FAKE_ACTION_ANSWER, .answer = function, .data = data_ }
+#define FAKE_SERVE(function, data_) \
+    { .action = FAKE_ACTION_SERVE, .answer = function, .data = data_ }
+#define FAKE_DRIP_ANSWER(function, data_, ms) \
+    { .action = FAKE_ACTION_DRIP_ANSWER, .answer = function, .data = data_, .number = ms }
 #define FAKE_PAUSE(ms) \
     { .action = FAKE_ACTION_PAUSE, .number = ms }
 #define FAKE_HANG() \
@@ -86,6 +97,13 @@ fake_server_t *fake_server_start_deaf(void);
 
 /* The same with its backlog full, so that connects hang. */
 fake_server_t *fake_server_start_full(void);
+
+/* A port that is ours and refuses connections. */
+fake_server_t *fake_server_start_refusing(void);
+
+/* Makes a server of the last three accept, those that wait included: from now
+ * on it runs `script`. */
+void fake_server_wake(fake_server_t *server, const fake_step_t *script);
 
 /* Later connections run this script. */
 void fake_server_script(fake_server_t *server, const fake_step_t *script);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tap.h"
+#include "transports.h"
 
 enum { APPLY_MS = 60000 };
 
@@ -18,10 +19,7 @@ static void demand(warmring_status_t status, const char *what) {
 }
 
 warmring_t *steps_open(const char *servers, const char *const *options) {
-    warmring_options_t *set = warmring_options_create();
-    if (set == NULL) {
-        tap_bail("no memory for options");
-    }
+    warmring_options_t *set = test_options();
     for (size_t i = 0; options != NULL && options[i] != NULL; i += 2) {
         demand(warmring_options_set(set, options[i], options[i + 1]), options[i]);
     }

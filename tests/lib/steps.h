@@ -12,8 +12,8 @@
 
 #include <warmring/client.h>
 
-/* Opens a client; `options` is a NULL-terminated list of names and values, or
- * NULL. TEST_TRANSPORT in the environment chooses its transport. */
+/* Opens a client with the transport in force (transports.h); `options` is a
+ * NULL-terminated list of names and values, or NULL. */
 warmring_t *steps_open(const char *servers, const char *const *options);
 
 /* The topology in force, to be released. */

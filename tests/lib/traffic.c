@@ -101,10 +101,12 @@ traffic_t *traffic_create(warmring_t *client, const traffic_options_t *options) 
     if (traffic == NULL || rows == NULL || workers == NULL) {
         tap_bail("traffic: out of memory");
     }
-    traffic->client = client;
     traffic->options = *options;
     traffic->rows = rows;
     traffic->workers = workers;
+    for (unsigned i = 0; i <= options->threads; i++) {
+        workers[i].client = i % 2 == 1 && options->second != NULL ? options->second : client;
+    }
     for (size_t i = 0; i < options->keys; i++) {
         pthread_mutex_init(&rows[i].mutex, NULL);
         atomic_init(&rows[i].version, 1);

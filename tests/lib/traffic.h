@@ -43,7 +43,8 @@ typedef struct {
     uint32_t slack_ms;      /* beyond which a call with a deadline is late */
     uint64_t seed;
     int64_t expiration;
-    uint64_t limit; /* operations of a thread, after which it ends; 0: none */
+    uint64_t limit;     /* operations of a thread, after which it ends; 0: none */
+    warmring_t *second; /* the client of every second thread; NULL: the same */
 } traffic_options_t;
 
 typedef struct {

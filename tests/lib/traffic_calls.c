@@ -113,7 +113,7 @@ static void tell(worker_t *worker, const char *what, size_t key, uint64_t got, u
     traffic_t *traffic = worker->traffic;
     warmring_topology_t *topology = NULL;
     if (atomic_fetch_add(&traffic->stories, 1) >= STORY_LINES ||
-        warmring_acquire(traffic->client, &topology) != WARMRING_OK) {
+        warmring_acquire(worker->client, &topology) != WARMRING_OK) {
         return;
     }
     char text[TRAFFIC_KEY_SIZE];
@@ -179,7 +179,7 @@ static void store(worker_t *worker, size_t key, uint64_t version) {
     warmring_call_t call = call_of(traffic);
     uint64_t started = traffic_now_ms();
     warmring_status_t status =
-        warmring_set(traffic->client, text, key_length, value, length, traffic->options.expiration,
+        warmring_set(worker->client, text, key_length, value, length, traffic->options.expiration,
                      flags_of(key, version), &call);
     note_time(worker, started);
     acknowledge(worker, &traffic->rows[key], version, status);
@@ -202,8 +202,8 @@ static bool read_one(worker_t *worker, size_t key, bool into) {
     uint64_t acknowledged = atomic_load(&traffic->rows[key].acknowledged);
     uint64_t started = traffic_now_ms();
     warmring_status_t status =
-        into ? warmring_get_into(traffic->client, text, length, buffer, sizeof buffer, &item, &call)
-             : warmring_get(traffic->client, text, length, &item, &call);
+        into ? warmring_get_into(worker->client, text, length, buffer, sizeof buffer, &item, &call)
+             : warmring_get(worker->client, text, length, &item, &call);
     note_time(worker, started);
     judge(worker, key, acknowledged, &item);
     warmring_item_clear(&item);
@@ -236,7 +236,7 @@ static void do_delete(worker_t *worker) {
     pthread_mutex_lock(&row->mutex);
     uint64_t version = atomic_fetch_add(&row->version, 1) + 1;
     uint64_t started = traffic_now_ms();
-    warmring_status_t status = warmring_delete(traffic->client, text, length, &call);
+    warmring_status_t status = warmring_delete(worker->client, text, length, &call);
     note_time(worker, started);
     acknowledge(worker, row, version, status);
     pthread_mutex_unlock(&row->mutex);
@@ -268,7 +268,7 @@ void traffic_read_batch(worker_t *worker, const batch_t *batch, bool may_load) {
     }
     uint64_t started = traffic_now_ms();
     warmring_status_t status =
-        warmring_get_multi(traffic->client, batch->name, batch->count, worker->results, &call);
+        warmring_get_multi(worker->client, batch->name, batch->count, worker->results, &call);
     note_time(worker, started);
     bool missing[TRAFFIC_SWEEP] = {false};
     for (size_t i = 0; i < batch->count; i++) {
@@ -315,7 +315,7 @@ void traffic_store_batch(worker_t *worker, batch_t *batch, uint64_t raise) {
     }
     uint64_t started = traffic_now_ms();
     warmring_status_t status =
-        warmring_set_multi(traffic->client, entry, batch->count, worker->results, &call);
+        warmring_set_multi(worker->client, entry, batch->count, worker->results, &call);
     note_time(worker, started);
     unlock_batch(worker, batch, status);
     count(worker, COUNTER(sets), batch->count);
@@ -327,7 +327,7 @@ static void delete_batch(worker_t *worker, batch_t *batch) {
     lock_batch(worker, batch, 1);
     uint64_t started = traffic_now_ms();
     warmring_status_t status =
-        warmring_delete_multi(traffic->client, batch->name, batch->count, worker->results, &call);
+        warmring_delete_multi(worker->client, batch->name, batch->count, worker->results, &call);
     note_time(worker, started);
     unlock_batch(worker, batch, status);
     count(worker, COUNTER(deletes), batch->count);

@@ -25,6 +25,7 @@ typedef struct {
 
 typedef struct {
     traffic_t *traffic;
+    warmring_t *client;
     pthread_t thread;
     uint64_t random;
     _Atomic uint64_t done;
@@ -33,7 +34,6 @@ typedef struct {
 } worker_t;
 
 struct traffic {
-    warmring_t *client;
     traffic_options_t options;
     row_t *rows;
     worker_t *workers; /* one more than threads, for the caller's own */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OUT_OF_MEMORY "SERVER_ERROR out of memory storing object\r\n"
+
 enum { SERVERS = 4, KEYS = 100 };
 
 static fixture_t *fixture;
@@ -155,8 +157,11 @@ static void check_too_large_in_the_middle(void) {
 
 /* The server closes after each answer: what was not sent goes on elsewhere. */
 static void check_unsent_goes_on(wr_net_config_t *config) {
-    fake_t *fake = fake_start(FAKE_SAY, "SERVER_ERROR out of memory storing object\r\n");
-    wr_server_t *server = wr_server_create("127.0.0.1", fake_port(fake), config);
+    static const fake_step_t script[] = {
+        FAKE_GREET(), FAKE_SAY(OUT_OF_MEMORY), FAKE_AWAIT(), FAKE_SAY(OUT_OF_MEMORY),
+        FAKE_AWAIT(), FAKE_SAY(OUT_OF_MEMORY), FAKE_HANG(),  FAKE_END};
+    fake_server_t *fake = fake_server_start(script);
+    wr_server_t *server = net_fake(fake, config);
     net_call_t three[3];
     wr_request_t *list[3];
     for (int i = 0; i < 3; i++) {
@@ -170,10 +175,10 @@ static void check_unsent_goes_on(wr_net_config_t *config) {
     }
     tap_int((int64_t)net_counters(server).requests, 3, "once");
     wr_server_release(server);
-    fake_stop(fake);
+    fake_server_free(fake);
 }
 
-int main(void) {
+static void run_all(void) {
     wr_net_config_t config = net_config(NULL);
     fixture = fixture_start(SERVERS, NULL);
     for (size_t s = 0; s < SERVERS; s++) {
@@ -191,5 +196,9 @@ int main(void) {
     }
     fixture_free(fixture);
     net_free(&config);
+}
+
+int main(void) {
+    test_transports(run_all);
     return tap_done();
 }

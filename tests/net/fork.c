@@ -79,7 +79,7 @@ static void check_forks(void) {
     tap_int(bad, 0, "%d children work", FORKS);
 }
 
-int main(void) {
+static void run_all(void) {
     fixture_t *fixture = fixture_start(1, NULL);
     wr_net_config_t config = net_config(NULL);
     config.pool_max = 4; /* fewer than threads: some wait on the condition */
@@ -105,5 +105,9 @@ int main(void) {
     wr_server_release(server);
     net_free(&config);
     fixture_free(fixture);
+}
+
+int main(void) {
+    test_transports(run_all);
     return tap_done();
 }

@@ -5,6 +5,8 @@
  */
 #include "net.h"
 
+#include "net/internal.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -98,8 +100,8 @@ static void *probe(void *argument) {
 
 /* Sixteen at once after the back-off: one tries, against a server that hangs. */
 static void check_single_prober(void) {
-    fake_t *fake = fake_start(FAKE_MUTE, "");
-    wr_server_t *server = wr_server_create("127.0.0.1", fake_port(fake), &config);
+    fake_server_t *fake = fake_server_start_deaf();
+    wr_server_t *server = net_fake(fake, &config);
     set(server, 30);
     set(server, 30);
     tap_ok(wr_server_is_down(server), "down");
@@ -128,7 +130,7 @@ static void check_single_prober(void) {
     tap_ok(wr_server_is_down(server), "the back-off has begun again");
     pthread_barrier_destroy(&barrier);
     wr_server_release(server);
-    fake_stop(fake);
+    fake_server_free(fake);
 }
 
 static void check_tick(void) {
@@ -149,13 +151,17 @@ static void check_tick(void) {
 
 /* What is no failure: answers, and errors the server tells. */
 static void check_alive(void) {
-    fake_t *fake = fake_start(FAKE_SAY, "SERVER_ERROR out of memory storing object\r\n");
-    wr_server_t *server = wr_server_create("127.0.0.1", fake_port(fake), &config);
+    static const fake_step_t full[] = {
+        FAKE_GREET(), FAKE_SAY("SERVER_ERROR out of memory storing object\r\n"), FAKE_AGAIN()};
+    static const fake_step_t junk[] = {FAKE_GREET(), FAKE_SAY("ERROR\r\n"), FAKE_END};
+    fake_server_t *fake = fake_server_start(full);
+    wr_server_t *server = net_fake(fake, &config);
     for (int i = 0; i < 5; i++) {
         tap_status(set(server, 1000), WARMRING_SERVER_ERROR, "out of memory again");
     }
     tap_ok(!wr_server_is_down(server), "but not down");
-    fake_set(fake, FAKE_SAY, "ERROR\r\n");
+    fake_server_script(fake, junk);
+    wr_pool_flush(server, wr_now());
     for (int i = 0; i < 2; i++) {
         tap_status(set(server, 1000), WARMRING_PROTOCOL_ERROR, "junk");
     }
@@ -163,10 +169,10 @@ static void check_alive(void) {
     tap_int((int64_t)net_counters(server).server_errors, 5, "counted");
     tap_int((int64_t)net_counters(server).protocol_errors, 2, "each as what it is");
     wr_server_release(server);
-    fake_stop(fake);
+    fake_server_free(fake);
 }
 
-int main(void) {
+static void run_all(void) {
     config = net_config(NULL);
     check_refused();
     check_return();
@@ -175,5 +181,9 @@ int main(void) {
     check_tick();
     check_alive();
     net_free(&config);
+}
+
+int main(void) {
+    test_transports(run_all);
     return tap_done();
 }

@@ -57,7 +57,7 @@ static warmring_status_t run_batch(wr_server_t **servers, size_t *plain) {
     return worst;
 }
 
-static warmring_status_t run_all(const fixture_t *fixture, size_t *plain) {
+static warmring_status_t run_servers(const fixture_t *fixture, size_t *plain) {
     warmring_status_t status = WARMRING_OUT_OF_MEMORY;
     wr_server_t *servers[SERVERS] = {NULL, NULL, NULL};
     wr_net_config_t config = net_config(NULL);
@@ -81,7 +81,7 @@ static warmring_status_t run_all(const fixture_t *fixture, size_t *plain) {
     return status;
 }
 
-int main(void) {
+static void run_all(void) {
     fixture_t *fixture = fixture_start(SERVERS, NULL);
     warmring_set_memory_functions(allocate, resize, release);
     warmring_status_t status = WARMRING_OUT_OF_MEMORY;
@@ -89,7 +89,7 @@ int main(void) {
     for (; status != WARMRING_OK && number < 200; number++) {
         size_t plain = 0;
         fail_at = number;
-        status = run_all(fixture, &plain);
+        status = run_servers(fixture, &plain);
         tap_ok(status == WARMRING_OUT_OF_MEMORY || status == WARMRING_OK,
                "allocation %ld fails: %s", number, warmring_status_name(status));
         tap_ok(status != WARMRING_OK || plain == KEYS, "all answered when nothing failed");
@@ -101,5 +101,9 @@ int main(void) {
     tap_ok(number > 10, "%ld allocations were made to fail", number - 1);
     warmring_set_memory_functions(NULL, NULL, NULL);
     fixture_free(fixture);
+}
+
+int main(void) {
+    test_transports(run_all);
     return tap_done();
 }

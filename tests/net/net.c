@@ -4,20 +4,14 @@
  */
 #include "net.h"
 
-#include <arpa/inet.h>
 #include <dirent.h>
-#include <poll.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 wr_net_config_t net_config(const memcached_st *memc) {
+    bool meta = memc == NULL && test_is_meta();
     return (wr_net_config_t){
-        .transport = &wr_transport_libmemcached,
-        .context = wr_libmemcached_context(memc),
+        .transport = meta ? &wr_transport_meta : &wr_transport_libmemcached,
+        .context = meta ? wr_meta_context(0) : wr_libmemcached_context(memc),
         .pool_max = 16,
         .idle_close_ms = 60000,
         .failure_limit = 2,
@@ -36,6 +30,10 @@ wr_server_t *net_server(const fixture_t *fixture, size_t index, const wr_net_con
         return wr_server_create(address + 5, 0, config);
     }
     return wr_server_create("127.0.0.1", fixture_port(fixture, index), config);
+}
+
+wr_server_t *net_fake(const fake_server_t *fake, const wr_net_config_t *config) {
+    return wr_server_create("127.0.0.1", fake_server_port(fake), config);
 }
 
 static char *reserve(wr_sink_t *sink, size_t length) {
@@ -93,122 +91,4 @@ size_t net_descriptors(void) {
         closedir(directory);
     }
     return count;
-}
-
-/* ---- the fake ---------------------------------------------------------- */
-
-enum { FAKE_CONNECTIONS = 64, FAKE_TEXT = 4096 };
-
-struct fake {
-    pthread_t thread;
-    pthread_mutex_t mutex;
-    int listener;
-    uint16_t port;
-    atomic_bool stop;
-    fake_mode_t mode;
-    char text[FAKE_TEXT];
-};
-
-static void say(int fd, const char *text) {
-    if (send(fd, text, strlen(text), MSG_NOSIGNAL) < 0) {
-        tap_note("the fake server could not answer");
-    }
-}
-
-static void drop(struct pollfd *poller, bool reset) {
-    struct linger linger = {.l_onoff = reset, .l_linger = 0};
-    setsockopt(poller->fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
-    close(poller->fd);
-    poller->fd = -1;
-}
-
-/* One read is one command: the tests send short ones. */
-static void serve(fake_t *fake, struct pollfd *poller) {
-    char command[FAKE_TEXT];
-    ssize_t length = recv(poller->fd, command, sizeof command - 1, 0);
-    if (length <= 0) {
-        drop(poller, false);
-        return;
-    }
-    command[length] = '\0';
-    pthread_mutex_lock(&fake->mutex);
-    if (fake->mode != FAKE_MUTE && strstr(command, "warmring:hello") != NULL) {
-        say(poller->fd, "END\r\n");
-    } else if (fake->mode == FAKE_RESET) {
-        drop(poller, true);
-    } else if (fake->mode != FAKE_MUTE) {
-        say(poller->fd, fake->text);
-        if (fake->mode == FAKE_CLOSE) {
-            drop(poller, false);
-        }
-    }
-    pthread_mutex_unlock(&fake->mutex);
-}
-
-static void *fake_work(void *argument) {
-    fake_t *fake = argument;
-    struct pollfd pollers[FAKE_CONNECTIONS];
-    nfds_t count = 1;
-    pollers[0] = (struct pollfd){.fd = fake->listener, .events = POLLIN};
-    while (!atomic_load(&fake->stop)) {
-        if (poll(pollers, count, 20) <= 0) {
-            continue;
-        }
-        for (nfds_t i = 1; i < count; i++) {
-            if (pollers[i].fd >= 0 && pollers[i].revents != 0) {
-                serve(fake, &pollers[i]);
-            }
-        }
-        if (pollers[0].revents != 0 && count < FAKE_CONNECTIONS) {
-            pollers[count++] =
-                (struct pollfd){.fd = accept(fake->listener, NULL, NULL), .events = POLLIN};
-        }
-    }
-    for (nfds_t i = 1; i < count; i++) {
-        if (pollers[i].fd >= 0) {
-            close(pollers[i].fd);
-        }
-    }
-    return NULL;
-}
-
-fake_t *fake_start(fake_mode_t mode, const char *text) {
-    fake_t *fake = calloc(1, sizeof *fake);
-    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof name;
-    if (fake == NULL) {
-        tap_bail("out of memory");
-    }
-    fake->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (bind(fake->listener, (struct sockaddr *)&name, sizeof name) != 0 ||
-        listen(fake->listener, 16) != 0 ||
-        getsockname(fake->listener, (struct sockaddr *)&name, &length) != 0) {
-        tap_bail("cannot start a fake server");
-    }
-    fake->port = ntohs(name.sin_port);
-    pthread_mutex_init(&fake->mutex, NULL);
-    fake_set(fake, mode, text);
-    if (pthread_create(&fake->thread, NULL, fake_work, fake) != 0) {
-        tap_bail("cannot start a thread");
-    }
-    return fake;
-}
-
-void fake_set(fake_t *fake, fake_mode_t mode, const char *text) {
-    pthread_mutex_lock(&fake->mutex);
-    fake->mode = mode;
-    strncpy(fake->text, text, sizeof fake->text - 1);
-    pthread_mutex_unlock(&fake->mutex);
-}
-
-uint16_t fake_port(const fake_t *fake) {
-    return fake->port;
-}
-
-void fake_stop(fake_t *fake) {
-    atomic_store(&fake->stop, true);
-    pthread_join(fake->thread, NULL);
-    close(fake->listener);
-    pthread_mutex_destroy(&fake->mutex);
-    free(fake);
 }

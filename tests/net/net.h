@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the tests of net/ share: a configuration, requests in one line, and a
- * server of our own that says what no memcached would.
+ * What the tests of net/ share: a configuration and requests in one line.
  */
 #ifndef TESTS_NET_H
 #define TESTS_NET_H
@@ -12,17 +11,22 @@
 #include "base/deadline.h"
 #include "net/server.h"
 #include "net/transport_libmemcached.h"
+#include "net/transport_meta.h"
 
+#include "../lib/fake_memcached.h"
 #include "../lib/fixture.h"
 #include "../lib/tap.h"
+#include "../lib/transports.h"
 
-/* Defaults of a client with the libmemcached transport; the context is
- * `memc`'s (NULL: ascii). Free with net_free(). */
+/* Defaults of a client with the transport in force (../lib/transports.h), or
+ * with libmemcached and a context made after `memc` unless that is NULL. Free
+ * with net_free(). */
 wr_net_config_t net_config(const memcached_st *memc);
 void net_free(wr_net_config_t *config);
 
 /* The server `index` of a fixture. */
 wr_server_t *net_server(const fixture_t *fixture, size_t index, const wr_net_config_t *config);
+wr_server_t *net_fake(const fake_server_t *fake, const wr_net_config_t *config);
 
 /* A request with room for its value. */
 typedef struct {
@@ -49,21 +53,5 @@ double net_ms_since(wr_time_t start);
 
 /* How many descriptors this process has open. */
 size_t net_descriptors(void);
-
-/* What a fake server does with a command that is not the greeting. */
-typedef enum {
-    FAKE_SAY,   /* answers `text` */
-    FAKE_RESET, /* resets the connection */
-    FAKE_CLOSE, /* says `text` and closes */
-    FAKE_HANG,  /* says `text` and nothing more */
-    FAKE_MUTE   /* does not even greet */
-} fake_mode_t;
-
-typedef struct fake fake_t;
-fake_t *fake_start(fake_mode_t mode, const char *text);
-/* For the connections and commands that come after. */
-void fake_set(fake_t *fake, fake_mode_t mode, const char *text);
-uint16_t fake_port(const fake_t *fake);
-void fake_stop(fake_t *fake);
 
 #endif

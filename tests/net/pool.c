@@ -186,7 +186,7 @@ static void check_close_is_quick(wr_net_config_t *config) {
     fixture_free(fixture);
 }
 
-int main(void) {
+static void run_all(void) {
     fixture_t *fixture = fixture_start(1, NULL);
     wr_net_config_t config = net_config(NULL);
     check_cap(&config);
@@ -198,5 +198,9 @@ int main(void) {
     check_close_is_quick(&config);
     fixture_free(fixture);
     net_free(&config);
+}
+
+int main(void) {
+    test_transports(run_all);
     return tap_done();
 }

@@ -276,17 +276,25 @@ int main(void) {
     memcached_behavior_set(memc, MEMCACHED_BEHAVIOR_BINARY_PROTOCOL, 1);
     memcached_callback_set(memc, MEMCACHED_CALLBACK_NAMESPACE, "not:ours:");
     memcached_server_add(memc, "192.0.2.1", 1);
+    wr_net_config_t meta = net_config(NULL);
+    test_use_transport("libmemcached");
     wr_net_config_t ascii = net_config(NULL);
     wr_net_config_t binary = net_config(memc);
     memcached_free(memc);
 
+    check_all("meta", fixture, 0, &meta);
+    fixture_flush(fixture);
     check_all("ascii", fixture, 0, &ascii);
     check_all("binary", fixture, 1, &binary);
     check_all("unix", fixture, local, &ascii);
+    fixture_flush(fixture);
+    check_all("unix meta", fixture, local, &meta);
+    check_without_cas(&meta);
     check_without_cas(&ascii);
     check_without_cas(&binary);
 
     fixture_free(fixture);
+    net_free(&meta);
     net_free(&ascii);
     net_free(&binary);
     return tap_done();

@@ -118,6 +118,6 @@ static void check_server_by_name(void) {
 int main(void) {
     check_numbers();
     check_names();
-    check_server_by_name();
+    test_transports(check_server_by_name);
     return tap_done();
 }

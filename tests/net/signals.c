@@ -70,8 +70,12 @@ static void check_mask(wr_server_t *server) {
 }
 
 static void check_pipe(void) {
-    fake_t *fake = fake_start(FAKE_RESET, "");
-    wr_server_t *server = wr_server_create("127.0.0.1", fake_port(fake), &config);
+    static const fake_step_t script[] = {
+        {.action = FAKE_ACTION_SERVE, .answer = fake_memcached_greets, .number = FAKE_VALUE_UNREAD},
+        FAKE_RESET(),
+        FAKE_END};
+    fake_server_t *fake = fake_server_start(script);
+    wr_server_t *server = net_fake(fake, &config);
     size_t size = 8u << 20;
     char *value = calloc(1, size);
     net_call_t call;
@@ -82,10 +86,10 @@ static void check_pipe(void) {
     tap_ok(call.request.sent, "amid a large value, and we live");
     free(value);
     wr_server_release(server);
-    fake_stop(fake);
+    fake_server_free(fake);
 }
 
-int main(void) {
+static void run_all(void) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_alarm;
@@ -105,5 +109,9 @@ int main(void) {
     check_pipe();
     fixture_free(fixture);
     net_free(&config);
+}
+
+int main(void) {
+    test_transports(run_all);
     return tap_done();
 }
