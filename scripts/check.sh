@@ -1,4 +1,5 @@
-#!/usr/bin/env bash
+#!/bin/sh
+# shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds and tests everything, from a checkout or a tarball, from any
 # directory; installs what is missing. From the environment:
@@ -10,6 +11,10 @@
 #
 # Builds in build/check, in build/asan or build/tsan with sanitizers, and ends
 # with the line "N passed, N failed, N skipped".
+# The parts that are shared are written for bash, which Debian always has.
+if [ -z "${BASH_VERSION:-}" ]; then
+    exec bash "$0" "$@"
+fi
 set -euo pipefail
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$source/scripts/lib.sh"

@@ -13,6 +13,9 @@ wr_marks_t *wr_marks_create(uint32_t count) {
     if (marks != NULL) {
         marks->references = 1;
         marks->count = count;
+        for (uint32_t i = 0; i < count; i++) {
+            atomic_init(&marks->mark[i].watermark, WR_WATERMARK_UNKNOWN);
+        }
     }
     return marks;
 }
@@ -44,6 +47,10 @@ bool wr_mark_is_ghost(wr_mark_t *mark, wr_server_t *server, uint64_t cas, wr_dea
     uint64_t watermark = atomic_load(&mark->watermark);
     if (cas > watermark) {
         return false;
+    }
+    if (watermark == WR_WATERMARK_UNKNOWN) {
+        (void)!wr_mark_probe(mark, server, deadline);
+        return true;
     }
     wr_time_t checked = atomic_load(&mark->checked_at);
     wr_time_t now = wr_now();

@@ -13,11 +13,15 @@
 #include "base/deadline.h"
 #include "net/server.h"
 
+#define WR_WATERMARK_UNKNOWN UINT64_MAX
+
 /* Of one server. */
 typedef struct {
     /*
      * The server's CAS counter when the migration began. An item of a moved
      * key at or below it was left by an earlier ring: a ghost. 0: none is.
+     * WR_WATERMARK_UNKNOWN in a client that was not there then: the first
+     * read takes the counter of that moment, so nothing old is believed.
      */
     _Atomic uint64_t watermark;
     _Atomic int64_t checked_at; /* when its counter was last seen above it */
@@ -40,7 +44,7 @@ typedef struct {
     wr_mark_t mark[]; /* by endpoint */
 } wr_marks_t;
 
-/* NULL when memory is out. */
+/* All watermarks unknown. NULL when memory is out. */
 wr_marks_t *wr_marks_create(uint32_t count);
 wr_marks_t *wr_marks_retain(wr_marks_t *marks);
 void wr_marks_release(wr_marks_t *marks);

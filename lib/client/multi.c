@@ -68,6 +68,7 @@ static bool take_key(multi_t *multi, size_t index, warmring_bytes_t key, warmrin
     item->key = key;
     item->status = wr_key_check(client, key);
     if (item->status != WARMRING_OK) {
+        wr_results_refuse(multi->results, index);
         return false;
     }
     char *buffer = NULL;
@@ -153,7 +154,10 @@ warmring_status_t warmring_set_multi(warmring_t *client, const warmring_entry_t 
         if (take_key(&multi, i, entries[i].key, &write->command.key, &lost)) {
             status = take_entry(client, &entries[i], &write->command);
             results->items[i].status = status;
-            multi.batched -= status == WARMRING_OK ? 0 : 1;
+            if (status != WARMRING_OK) {
+                wr_results_refuse(results, i);
+                multi.batched--;
+            }
         }
     }
     return lost ? give_up(&multi) : run_writes(&multi, writes);

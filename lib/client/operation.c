@@ -15,8 +15,9 @@ static warmring_status_t check_key(const char *what, warmring_bytes_t key, size_
         return wr_fail(WARMRING_BAD_KEY, "%s is empty", what);
     }
     if (key.length > WARMRING_MAX_KEY - prefix) {
-        return wr_fail(WARMRING_BAD_KEY, "%s of %zu bytes is longer than %zu: '%.40s...'", what,
-                       key.length, WARMRING_MAX_KEY - prefix, key.data);
+        size_t shown = key.length < 40 ? key.length : 40;
+        return wr_fail(WARMRING_BAD_KEY, "%s of %zu bytes is longer than %zu: '%.*s...'", what,
+                       key.length, WARMRING_MAX_KEY - prefix, (int)shown, key.data);
     }
     for (size_t i = 0; i < key.length; i++) {
         unsigned char byte = (unsigned char)key.data[i];

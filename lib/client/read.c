@@ -210,6 +210,20 @@ static void report(const batch_t *batch, const wr_read_t *read, uint8_t state) {
                   of_side ? read->side.status : read->answer.status);
 }
 
+/* A new owner that hangs leaves half the time for the old one. */
+static wr_deadline_t deadline_of(const batch_t *batch, uint8_t state) {
+    wr_deadline_t deadline = batch->operation->deadline;
+    if (state != FIRST) {
+        return deadline;
+    }
+    for (size_t i = 0; i < batch->count; i++) {
+        if (batch->reads[i].state == FIRST && may_fall_back(&batch->reads[i])) {
+            return (wr_deadline_t){wr_now() + wr_deadline_left(deadline) / 2};
+        }
+    }
+    return deadline;
+}
+
 static void run_round(const batch_t *batch, uint8_t state) {
     size_t asked = 0;
     for (size_t i = 0; i < batch->count; i++) {
@@ -220,7 +234,7 @@ static void run_round(const batch_t *batch, uint8_t state) {
     if (asked == 0) {
         return;
     }
-    wr_run(batch->queue, asked, batch->operation->deadline);
+    wr_run(batch->queue, asked, deadline_of(batch, state));
     for (size_t i = 0; i < batch->count; i++) {
         wr_read_t *read = &batch->reads[i];
         if (read->state == state) {

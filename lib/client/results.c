@@ -64,6 +64,7 @@ bool wr_results_start(warmring_results_t *results, size_t count, const wr_view_t
         return false;
     }
     results->count = count;
+    results->refused = count;
     return true;
 }
 
@@ -83,9 +84,25 @@ void wr_results_seal(warmring_results_t *results, const wr_view_t *view) {
     results->server_count = kept;
 }
 
+void wr_results_refuse(warmring_results_t *results, size_t index) {
+    if (results->refused < results->count) {
+        return;
+    }
+    size_t length = strlen(warmring_error_detail());
+    char *copy = wr_arena_take(&results->arena, length + 1);
+    if (copy != NULL) {
+        memcpy(copy, warmring_error_detail(), length + 1);
+        results->refused = index;
+        results->refusal = copy;
+    }
+}
+
 warmring_status_t wr_results_status(const warmring_results_t *results) {
     for (size_t i = 0; i < results->count; i++) {
         if (results->items[i].status > WARMRING_EXISTS) {
+            if (i == results->refused) {
+                wr_fail(results->items[i].status, "%s", results->refusal);
+            }
             return results->items[i].status;
         }
     }

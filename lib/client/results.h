@@ -20,6 +20,8 @@ struct warmring_results {
     wr_arena_t arena;
     warmring_item_t *items;
     size_t count;
+    size_t refused;              /* the first item refused before the start; `count`: none */
+    const char *refusal;         /* why */
     wr_server_result_t *servers; /* by seat until sealed, then only those asked */
     size_t server_count;
     wr_sink_t sink;   /* values into the arena */
@@ -34,7 +36,10 @@ bool wr_results_start(warmring_results_t *results, size_t count, const wr_view_t
  * then. */
 void wr_results_seal(warmring_results_t *results, const wr_view_t *view);
 
-/* OK, or the first fault among the items. */
+/* Keeps the thread's detail text if item `index` is the first refused one. */
+void wr_results_refuse(warmring_results_t *results, size_t index);
+
+/* OK, or the first fault among the items, with its text. */
 warmring_status_t wr_results_status(const warmring_results_t *results);
 
 #endif

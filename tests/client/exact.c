@@ -323,6 +323,59 @@ static void test_settling(plan_t *plan) {
     tap_int(steps_phase(plan->client), WARMRING_STABLE, "STABLE");
 }
 
+/* A client opened in the middle of a migration was not there when watermarks
+ * were taken: it believes nothing on N that is older than itself. */
+static void test_newcomer(fixture_t *fixture) {
+    char key[CALLS_KEY_SIZE];
+    plan_t first = {.fixture = fixture, .client = steps_open(fixture_address(fixture, O), NULL)};
+    plan_t plan = {.fixture = fixture};
+    make_ghosts(&first);
+    steps_begin(first.client, fixture_servers(fixture));
+    steps_forward(first.client, WARMRING_WARMING);
+    warmring_topology_t *topology = steps_present(first.client);
+    tap_status(warmring_open_topology(&plan.client, topology, NULL), WARMRING_OK,
+               "open in WARMING");
+    for (int i = 0; i < 20; i++) {
+        choose_key(plan.client, "ghost", true, &plan.next_ghost, key);
+        if (i % 2 == 0) {
+            raw_store(fixture, O, key, 0, 0, "new");
+        }
+        answer_t answer = read_key(plan.client, key);
+        tap_string(shown(&answer), i % 2 == 0 ? "new" : NULL, "%s is no ghost's value", key);
+    }
+    choose_key(plan.client, "newcomer", true, &plan.next, key);
+    raw_store(fixture, O, key, 0, 0, "value");
+    answer_t answer = read_key(plan.client, key);
+    answer = read_key(plan.client, key);
+    tap_string(shown(&answer), "value", "reads go on");
+    raw_holds(fixture, N, key, "value", "and fill");
+    warmring_topology_release(topology);
+    warmring_close(plan.client);
+    steps_back(first.client);
+    warmring_close(first.client);
+    fixture_flush(fixture);
+}
+
+/* N hangs: moved reads are served by O within the deadline. */
+static void test_hanging(fixture_t *fixture) {
+    static const char *const options[] = {"deadline_ms", "400", "failure_limit", "1000", NULL};
+    char key[CALLS_KEY_SIZE];
+    plan_t plan = {.fixture = fixture, .client = steps_open(fixture_address(fixture, O), options)};
+    steps_begin(plan.client, fixture_servers(fixture));
+    steps_forward(plan.client, WARMRING_WARMING);
+    choose_key(plan.client, "hanging", true, &plan.next, key);
+    tap_status(store_key(plan.client, key, "value"), WARMRING_OK, "store");
+    fixture_stop(fixture, N);
+    for (size_t i = 0; i < READ_WAYS; i++) {
+        answer_t answer = read_ways[i].call(plan.client, key, 0);
+        tap_string(shown(&answer), "value", "%s while N hangs", read_ways[i].name);
+    }
+    fixture_continue(fixture, N);
+    steps_back(plan.client);
+    warmring_close(plan.client);
+    fixture_flush(fixture);
+}
+
 /* With a declared TTL: stores keep to it, and FINISH waits for it. */
 static void test_declared(fixture_t *fixture) {
     static const char *const options[] = {"max_ttl_s", "2", NULL};
@@ -393,6 +446,8 @@ int main(void) {
     test_settling(&plan);
     warmring_close(plan.client);
     fixture_flush(fixture);
+    test_newcomer(fixture);
+    test_hanging(fixture);
     test_declared(fixture);
     test_doubt(fixture);
     fixture_free(fixture);

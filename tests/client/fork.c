@@ -144,13 +144,13 @@ static _Noreturn void be_child(warmring_t *client, const char *servers, unsigned
     if (grandchild == 0) {
         verdict = work(client, servers);
         warmring_close(client);
-        _exit(verdict);
+        _exit((int)verdict);
     }
     if (grandchild > 0) {
         verdict = first_of(verdict, wait_for(grandchild) == GOOD ? GOOD : BAD_GRANDCHILD);
     }
     warmring_close(client);
-    _exit(verdict);
+    _exit((int)verdict);
 }
 
 /* ---- the parent ----------------------------------------------------------------------- */

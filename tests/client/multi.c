@@ -88,6 +88,7 @@ static void test_bad_among_good(warmring_t *client, warmring_results_t *results)
                                                WARMRING_OK};
     tap_status(warmring_set_multi(client, stores, 4, results, NULL), WARMRING_BAD_KEY,
                "the first fault is the call's");
+    tap_contains(warmring_error_detail(), "'a b'", "with its text, not that of a later one");
     for (size_t i = 0; i < 4; i++) {
         tap_status(warmring_results_at(results, i)->status, stored[i], "store %zu", i);
     }

@@ -10,7 +10,7 @@
 
 #include "traffic.h"
 
-enum { TRAFFIC_BATCH = 8, TRAFFIC_SWEEP = 64 };
+enum { TRAFFIC_BATCH = 8, TRAFFIC_SWEEP = 32 };
 
 #define COUNTERS (sizeof(traffic_counts_t) / sizeof(uint64_t))
 #define COUNTER(field) (offsetof(traffic_counts_t, field) / sizeof(uint64_t))
