@@ -18,6 +18,32 @@ enum { WAIT_SECONDS = 300 };
 
 /* ---- threads --------------------------------------------------------------------- */
 
+static void pause_for(uint32_t microseconds) {
+    struct timespec pause = {(time_t)(microseconds / 1000000),
+                             (long)(microseconds % 1000000) * 1000};
+    while (microseconds != 0 && nanosleep(&pause, &pause) != 0) {
+    }
+}
+
+/* What the machine does to threads that have nothing to do with the library. */
+static void *keep_time(void *argument) {
+    enum { TICK_MS = 5 };
+    traffic_t *traffic = argument;
+    while (!atomic_load(&traffic->stop)) {
+        uint64_t start = traffic_now_ms();
+        pause_for(TICK_MS * 1000);
+        uint64_t took = traffic_now_ms() - start;
+        if (took > TICK_MS + atomic_load(&traffic->stall_ms)) {
+            atomic_store(&traffic->stall_ms, took - TICK_MS);
+        }
+    }
+    return NULL;
+}
+
+uint64_t traffic_stall_ms(const traffic_t *traffic) {
+    return atomic_load(&traffic->stall_ms);
+}
+
 static void *work(void *argument) {
     worker_t *worker = argument;
     uint64_t limit = worker->traffic->options.limit;
@@ -25,17 +51,23 @@ static void *work(void *argument) {
     while (!atomic_load(&worker->traffic->stop) && atomic_load(&worker->done) < limit) {
         traffic_do_one(worker);
         atomic_fetch_add(&worker->done, 1);
+        pause_for(worker->traffic->options.pause_us);
     }
     return NULL;
+}
+
+static void begin(pthread_t *thread, void *(*run)(void *), void *argument) {
+    if (pthread_create(thread, NULL, run, argument) != 0) {
+        tap_bail("traffic: cannot start a thread");
+    }
 }
 
 void traffic_start(traffic_t *traffic) {
     atomic_store(&traffic->stop, false);
     for (unsigned i = 0; i < traffic->options.threads; i++) {
-        if (pthread_create(&traffic->workers[i].thread, NULL, work, &traffic->workers[i]) != 0) {
-            tap_bail("traffic: cannot start a thread");
-        }
+        begin(&traffic->workers[i].thread, work, &traffic->workers[i]);
     }
+    begin(&traffic->metronome, keep_time, traffic);
     traffic->running = true;
 }
 
@@ -47,13 +79,12 @@ void traffic_stop(traffic_t *traffic) {
     for (unsigned i = 0; i < traffic->options.threads; i++) {
         pthread_join(traffic->workers[i].thread, NULL);
     }
+    pthread_join(traffic->metronome, NULL);
     traffic->running = false;
 }
 
 void traffic_wait_ms(uint32_t milliseconds) {
-    struct timespec pause = {(time_t)(milliseconds / 1000), (long)(milliseconds % 1000) * 1000000};
-    while (nanosleep(&pause, &pause) != 0) {
-    }
+    pause_for(milliseconds * 1000);
 }
 
 void traffic_wait(const traffic_t *traffic, uint64_t operations) {

@@ -40,7 +40,9 @@ typedef struct {
     unsigned sets, deletes; /* per cent of the operations; the rest reads */
     unsigned multi;         /* per cent of the operations made on 8 keys at once */
     uint32_t deadline_ms;   /* of each call; 0: the client's */
-    uint32_t slack_ms;      /* beyond which a call with a deadline is late */
+    uint32_t slack_ms;      /* beyond which a call with a deadline is late; what
+                               the machine was seen to stall is added */
+    uint32_t pause_us;      /* between two operations of a thread */
     uint64_t seed;
     int64_t expiration;
     uint64_t limit;     /* operations of a thread, after which it ends; 0: none */
@@ -51,7 +53,7 @@ typedef struct {
     uint64_t operations, reads, hits, misses, sets, deletes;
     uint64_t origin_loads;
     uint64_t stale, stale_in_doubt, unwritten;
-    uint64_t late;       /* calls that outlasted deadline and slack */
+    uint64_t late;       /* calls that outlasted deadline, slack and stall */
     uint64_t longest_ms; /* of any call */
     uint64_t errors;     /* statuses that are no plain answers */
     uint64_t status[TRAFFIC_STATUSES];
@@ -89,6 +91,9 @@ void traffic_stop(traffic_t *traffic);
 void traffic_wait(const traffic_t *traffic, uint64_t operations);
 /* Returns after that time, for tests that wait for a clock's effect. */
 void traffic_wait_ms(uint32_t milliseconds);
+
+/* The longest that a thread which sleeps a while overslept while traffic ran. */
+uint64_t traffic_stall_ms(const traffic_t *traffic);
 
 /* The sums so far. */
 traffic_counts_t traffic_counts(const traffic_t *traffic);

@@ -86,7 +86,8 @@ static warmring_call_t call_of(const traffic_t *traffic) {
 static void note_time(worker_t *worker, uint64_t started) {
     const traffic_options_t *options = &worker->traffic->options;
     uint64_t took = traffic_now_ms() - started;
-    if (options->deadline_ms != 0 && took > options->deadline_ms + options->slack_ms) {
+    uint64_t most = options->deadline_ms + options->slack_ms + traffic_stall_ms(worker->traffic);
+    if (options->deadline_ms != 0 && took > most) {
         count(worker, COUNTER(late), 1);
     }
     if (took > atomic_load_explicit(&worker->counter[COUNTER(longest_ms)], memory_order_relaxed)) {
@@ -98,12 +99,21 @@ static bool is_plain(warmring_status_t status) {
     return status == WARMRING_OK || status == WARMRING_NOT_FOUND;
 }
 
+/* Faults of class 0 are told: no test expects them. */
+static void tell_fault(worker_t *worker, const row_t *row, warmring_status_t status) {
+    if (row->class == 0 && atomic_fetch_add(&worker->traffic->stories, 1) < STORY_LINES) {
+        tap_note("key %zu: %s: %s", (size_t)(row - worker->traffic->rows),
+                 warmring_status_name(status), warmring_error_detail());
+    }
+}
+
 static void note_status(worker_t *worker, const row_t *row, warmring_status_t status) {
     count(worker, COUNTER(status) + (size_t)status, 1);
     count(worker, COUNTER(class_calls) + row->class, 1);
     if (!is_plain(status)) {
         count(worker, COUNTER(errors), 1);
         count(worker, COUNTER(class_errors) + row->class, 1);
+        tell_fault(worker, row, status);
     }
 }
 
@@ -333,7 +343,7 @@ static void delete_batch(worker_t *worker, batch_t *batch) {
     count(worker, COUNTER(deletes), batch->count);
 }
 
-/* ---- any ---- */
+/* ---- any ------------------------------------------------------------------------- */
 
 void traffic_do_one(worker_t *worker) {
     const traffic_options_t *options = &worker->traffic->options;

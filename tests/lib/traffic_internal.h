@@ -40,6 +40,8 @@ struct traffic {
     bool running;
     _Atomic bool stop;
     _Atomic int stories; /* told of bad reads */
+    pthread_t metronome;
+    _Atomic uint64_t stall_ms;
 };
 
 typedef struct {
