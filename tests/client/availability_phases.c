@@ -194,6 +194,86 @@ static void test_multi(plan_t *plan) {
     revive(plan, N);
 }
 
+/* ---- one that hangs -------------------------------------------------------------------- */
+
+/* A second new owner hangs: keys that have nothing to do with it are served
+ * by multi calls, though they need more rounds than its keys get. */
+typedef struct {
+    char hung[CALLS_KEY_SIZE], well[CALLS_KEY_SIZE];
+    warmring_bytes_t keys[2];
+} pair_t;
+
+static void choose_pair(plan_t *plan, size_t stopped, pair_t *pair) {
+    warmring_topology_t *topology = steps_present(plan->client);
+    do {
+        choose_key(plan->client, "pair", true, &plan->next, pair->hung);
+    } while (steps_owner(topology, WARMRING_NEW_RING, pair->hung) != stopped);
+    do {
+        choose_key(plan->client, "pair", true, &plan->next, pair->well);
+    } while (steps_owner(topology, WARMRING_NEW_RING, pair->well) == stopped);
+    warmring_topology_release(topology);
+    pair->keys[0] = (warmring_bytes_t){pair->hung, strlen(pair->hung)};
+    pair->keys[1] = (warmring_bytes_t){pair->well, strlen(pair->well)};
+}
+
+static void test_hung(plan_t *plan, size_t stopped, warmring_phase_t phase) {
+    static const char *const patient[] = {"failure_limit", "1000000", "deadline_ms", "800", NULL};
+    warmring_call_t call = WARMRING_CALL_INIT;
+    pair_t pair;
+    plan->client = steps_open(plan->before, patient);
+    steps_begin(plan->client, fixture_servers(plan->fixture));
+    steps_forward(plan->client, phase);
+    choose_pair(plan, stopped, &pair);
+    warmring_results_t *results = warmring_results_create();
+    (void)!warmring_get_multi(plan->client, pair.keys, 2, results, NULL); /* connects */
+    raw_store(plan->fixture, O, pair.well, 0, 0, "value");
+    fixture_stop(plan->fixture, stopped);
+
+    (void)!warmring_get_multi(plan->client, pair.keys, 2, results, &call);
+    tap_status(warmring_results_at(results, 1)->status, WARMRING_OK,
+               "get_multi in %s beside a key of a server that hangs", phase_of(plan));
+    raw_holds(plan->fixture, N, pair.well, "value", "copied");
+    const warmring_entry_t entries[] = {{pair.keys[0], {"new", 3}, 0, 0},
+                                        {pair.keys[1], {"new", 3}, 0, 0}};
+    (void)!warmring_set_multi(plan->client, entries, 2, results, &call);
+    tap_status(warmring_results_at(results, 1)->status, WARMRING_OK, "set_multi beside it");
+    (void)!warmring_delete_multi(plan->client, pair.keys, 2, results, &call);
+    tap_status(warmring_results_at(results, 1)->status, WARMRING_OK, "delete_multi beside it");
+    fixture_continue(plan->fixture, stopped);
+    warmring_results_free(results);
+    warmring_close(plan->client);
+}
+
+/* The same when the first round of writes hangs: an old owner is stopped. */
+static void test_hung_old(plan_t *plan, warmring_phase_t phase) {
+    static const char *const patient[] = {"failure_limit", "1000000", "deadline_ms", "800", NULL};
+    char before[160], hung[CALLS_KEY_SIZE], well[CALLS_KEY_SIZE];
+    snprintf(before, sizeof before, "%s,%s", fixture_address(plan->fixture, O),
+             fixture_address(plan->fixture, N));
+    plan->client = steps_open(before, patient);
+    steps_begin(plan->client, fixture_servers(plan->fixture));
+    steps_forward(plan->client, phase);
+    warmring_topology_t *topology = steps_present(plan->client);
+    do {
+        choose_key(plan->client, "old", true, &plan->next, hung);
+    } while (steps_owner(topology, WARMRING_OLD_RING, hung) != O);
+    do {
+        choose_key(plan->client, "old", true, &plan->next, well);
+    } while (steps_owner(topology, WARMRING_OLD_RING, well) != N);
+    warmring_topology_release(topology);
+    const warmring_entry_t entries[] = {{{hung, strlen(hung)}, {"new", 3}, 0, 0},
+                                        {{well, strlen(well)}, {"new", 3}, 0, 0}};
+    warmring_results_t *results = warmring_results_create();
+    (void)!warmring_set_multi(plan->client, entries, 2, results, NULL); /* connects */
+    fixture_stop(plan->fixture, O);
+    (void)!warmring_set_multi(plan->client, entries, 2, results, NULL);
+    tap_status(warmring_results_at(results, 1)->status, WARMRING_OK,
+               "set_multi in %s beside a key whose old owner hangs", phase_of(plan));
+    fixture_continue(plan->fixture, O);
+    warmring_results_free(results);
+    warmring_close(plan->client);
+}
+
 int main(void) {
     plan_t plan = {.fixture = fixture_start(2, NULL)};
     snprintf(plan.before, sizeof plan.before, "%s", fixture_address(plan.fixture, O));
@@ -202,6 +282,15 @@ int main(void) {
     test_writes(&plan);
     test_write_alone(&plan);
     test_multi(&plan);
+    size_t third = fixture_add(plan.fixture, NULL);
+    static const warmring_phase_t phases[] = {WARMRING_WARMING, WARMRING_HANDOVER,
+                                              WARMRING_DRAINING};
+    for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++) {
+        if (phases[i] != WARMRING_HANDOVER) {
+            test_hung(&plan, third, phases[i]);
+        }
+        test_hung_old(&plan, phases[i]);
+    }
     fixture_free(plan.fixture);
     return tap_done();
 }
