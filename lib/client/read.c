@@ -210,14 +210,13 @@ static void report(const batch_t *batch, const wr_read_t *read, uint8_t state) {
                   of_side ? read->side.status : read->answer.status);
 }
 
-/* A new owner that hangs leaves half the time for the old one. */
+/* A server that hangs leaves half of the time for what others are asked in a
+ * further round: O after N, or N after O has answered for another key. */
 static wr_deadline_t deadline_of(const batch_t *batch, uint8_t state) {
     wr_deadline_t deadline = batch->operation->deadline;
-    if (state != FIRST) {
-        return deadline;
-    }
-    for (size_t i = 0; i < batch->count; i++) {
-        if (batch->reads[i].state == FIRST && may_fall_back(&batch->reads[i])) {
+    for (size_t i = 0; i < batch->count && state < SETTLE; i++) {
+        const wr_read_t *read = &batch->reads[i];
+        if (read->state <= state && may_fall_back(read) && (state == FIRST || batch->count > 1)) {
             return (wr_deadline_t){wr_now() + wr_deadline_left(deadline) / 2};
         }
     }

@@ -60,8 +60,7 @@ static uint64_t counted(const plan_t *plan, size_t counter) {
 
 /* Whether the transport can tell what is left of a value's life. */
 static bool tells_ttl(void) {
-    const char *transport = getenv("TEST_TRANSPORT");
-    return transport == NULL || strcmp(transport, "libmemcached") != 0;
+    return test_is_meta();
 }
 
 /* ---- copies --------------------------------------------------------------------- */

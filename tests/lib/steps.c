@@ -23,10 +23,6 @@ warmring_t *steps_open(const char *servers, const char *const *options) {
     for (size_t i = 0; options != NULL && options[i] != NULL; i += 2) {
         demand(warmring_options_set(set, options[i], options[i + 1]), options[i]);
     }
-    const char *transport = getenv("TEST_TRANSPORT");
-    if (transport != NULL) {
-        demand(warmring_options_set(set, "transport", transport), transport);
-    }
     warmring_t *client = NULL;
     demand(warmring_open(&client, servers, set), servers);
     warmring_options_free(set);

@@ -5,13 +5,14 @@
  */
 #include "transports.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "tap.h"
 
 const char *const test_transport_names[TEST_TRANSPORTS] = {"meta", "libmemcached"};
 
-static const char *present = "auto";
+static const char *present;
 
 void test_use_transport(const char *name) {
     present = name;
@@ -26,16 +27,17 @@ void test_transports(void (*run)(void)) {
 }
 
 const char *test_transport(void) {
-    return present;
+    const char *wanted = getenv("TEST_TRANSPORT");
+    return present != NULL ? present : wanted != NULL ? wanted : "auto";
 }
 
 bool test_is_meta(void) {
-    return strcmp(present, "libmemcached") != 0;
+    return strcmp(test_transport(), "libmemcached") != 0;
 }
 
 warmring_options_t *test_options(void) {
     warmring_options_t *options = warmring_options_create();
-    if (options == NULL || warmring_options_set(options, "transport", present) != WARMRING_OK) {
+    if (options == NULL || warmring_options_set(options, "transport", test_transport()) != WARMRING_OK) {
         tap_bail("no options: %s", warmring_error_detail());
     }
     return options;
