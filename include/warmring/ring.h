@@ -34,8 +34,9 @@ typedef struct {
  *
  * Identity on a v2 ring is the name where there is one, else host and port as
  * written here; nothing is ever resolved. So a named server may change its
- * address without moving a key. nginx and libmemcached know no names, so on
- * rings of their dialects it is always host and port, as it is for them.
+ * address without moving a key. So it is on rings of twemproxy; nginx, pingora
+ * and libmemcached know no names, so on rings of their dialects it is always
+ * host and port, as it is for them.
  */
 typedef struct {
     size_t size;
@@ -46,16 +47,36 @@ typedef struct {
                          control bytes */
     uint16_t port;    /* 0: not written, which means 11211; 0 with a path */
     double weight;    /* 0: drained, owns nothing; any unit, as gigabytes;
-                         whole numbers in dialects other than v2 */
+                         whole numbers in dialects other than v2; modula
+                         only asks whether it is 0 */
 } warmring_server_t;
 
-/* Set `size` to sizeof(warmring_ring_options_t); zero means the default. */
+/*
+ * Set `size` to sizeof(warmring_ring_options_t), which tells how many of the
+ * fields there are; zero means the default.
+ *
+ * Dialects, and whose rings they are: v2 (ours), pingora-v2, pingora-v1 and
+ * nginx (CRC-32 chains); modula (no ring: hash mod servers, as libmemcached
+ * does by default), libmemcached (ketama; any weight above 1 makes the points
+ * weighted, as it does there), libmemcached-weighted, libmemcached-spy;
+ * twemproxy (ketama).
+ *
+ * Hashes of the libmemcached dialects and of modula: one_at_a_time, md5, crc32,
+ * fnv1_64, fnv1a_64, fnv1_32, fnv1a_32, hsieh, murmur, murmur3, jenkins. Of
+ * twemproxy: the same without murmur3, and crc16, crc32a. (crc32 is what both
+ * programs call so, 15 bits of a CRC-32; crc32a is all of it. hsieh is missing
+ * where libhashkit was built without it.)
+ */
 typedef struct {
     size_t size;
     const char *dialect;      /* NULL: "v2"; warmring_dialect_name() lists them */
     double points_per_weight; /* 0: 1,000; at most 2^32-1; dialects with fixed
                                  points ignore it */
     uint64_t max_points;      /* 0: 16,000,000; at most 2^32-1 */
+    const char *hash;         /* how keys are hashed; NULL: the dialect's way */
+    const char *hash_tag;     /* "{}": of a key with a part in braces only that
+                                 part is hashed, unless it is empty; any two
+                                 characters; NULL: none. For v2 and twemproxy */
 } warmring_ring_options_t;
 
 typedef struct warmring_ring warmring_ring_t;
@@ -70,15 +91,18 @@ typedef struct warmring_ring warmring_ring_t;
  *                   be, an empty or over-long host or name or one with blanks,
  *                   a name or an endpoint used twice (port 0 and 11211 are one)
  *   BAD_OPTION      unknown dialect, points_per_weight or max_points out of
- *                   range; the detail text quotes it
+ *                   range, a hash that the dialect does not have or a choice
+ *                   of hash or hash_tag where it offers none; the detail text
+ *                   quotes it
  *   LIMIT_EXCEEDED  over 65,536 servers or max_points points; the text
  *                   suggests a points_per_weight that fits
  *   OUT_OF_MEMORY
  *   BAD_ARGUMENT    `ring` is NULL
  * All but OUT_OF_MEMORY are found before memory for points is taken.
  *
- * The order of the list changes no owner, except that libmemcached-weighted
- * gives a point that two servers have to the first of them.
+ * The order of the list changes no owner, except on modula, where it is all
+ * that counts, and that the dialects of libmemcached and twemproxy give a point
+ * that two servers have to the first of them.
  *
  * Ownership: free it with warmring_ring_free(). Threads: any. Cost: makes and
  * sorts all points, and takes 8 bytes a point beside the ring meanwhile.
@@ -111,7 +135,8 @@ WARMRING_API void warmring_ring_locate_many(const warmring_ring_t *ring,
  * The distinct servers met when walking the ring from the key's owner on, in
  * order, at most `capacity` of them: owners[0] is the owner, owners[1] the
  * server that would own the key without it (on v2, and but for a point that
- * both have), and so on. Drained servers are never met.
+ * both have), and so on. Drained servers are never met. On modula, which has
+ * no ring, the next are the servers behind the owner in the list.
  *
  * Returns how many were stored.
  *
@@ -131,7 +156,8 @@ WARMRING_API double warmring_ring_share(const warmring_ring_t *ring, uint32_t se
 /* The number of servers, drained ones included. Since 0.1. */
 WARMRING_API size_t warmring_ring_servers(const warmring_ring_t *ring);
 
-/* The number of points on the ring, after ties were settled. Since 0.1. */
+/* The number of points on the ring, after ties were settled; 0 on modula.
+ * Since 0.1. */
 WARMRING_API uint64_t warmring_ring_points(const warmring_ring_t *ring);
 
 /* The number of points a server asked for, before ties. Since 0.1. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The CRC-32 chain of v2 and nginx.
+ * The CRC-32 chain of v2, nginx and pingora.
  *
  * With base the CRC-32 of the identity bytes, the points of a server are
  *
@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "base/hash.h"
-#include "ring/dialect.h"
+#include "ring/ring.h"
 
 /* v2: NAME NUL, or HOST NUL PORT with the port always written. */
 size_t wr_chain_identity(const wr_member_t *member, char *bytes) {
@@ -42,19 +42,15 @@ double wr_chain_count(const wr_members_t *members, const wr_member_t *member,
     return count < 1 ? 1 : count;
 }
 
-void wr_chain_make(const wr_dialect_t *dialect, const wr_member_t *member, uint32_t index,
-                   uint64_t count, wr_raw_point_t *points) {
+void wr_chain_make(const warmring_ring_t *ring, uint32_t index, wr_raw_point_t *points) {
+    const wr_member_t *member = &ring->members.list[index];
     char identity[WR_IDENTITY_SIZE];
-    uint32_t base = wr_crc32(0, identity, dialect->identity(member, identity));
+    uint32_t base = wr_crc32(0, identity, ring->dialect->identity(member, identity));
     uint32_t hash = 0;
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < member->points; i++) {
         const unsigned char link[4] = {(unsigned char)hash, (unsigned char)(hash >> 8),
                                        (unsigned char)(hash >> 16), (unsigned char)(hash >> 24)};
         hash = wr_crc32(base, link, sizeof link);
         points[i] = wr_raw_point(hash, index);
     }
-}
-
-uint32_t wr_chain_hash_key(const char *key, size_t length) {
-    return wr_crc32(0, key, length);
 }

@@ -9,6 +9,7 @@
 
 #include "base/fail.h"
 #include "ring/decimal.h"
+#include "ring/hashes.h"
 #include "ring/index.h"
 
 enum { QUOTED = 40 }; /* bytes shown of a text that is too long */
@@ -34,23 +35,88 @@ static warmring_status_t check_option_values(const wr_build_t *build) {
     return WARMRING_OK;
 }
 
-warmring_status_t wr_check_options(const warmring_ring_options_t *options, wr_build_t *build) {
-    static const warmring_ring_options_t none = {.size = sizeof none};
-    const warmring_ring_options_t *from = options != NULL ? options : &none;
-    if (from->size < sizeof none) {
+/* The options as this version knows them; older programs have fewer. */
+static warmring_status_t read_options(const warmring_ring_options_t *options,
+                                      warmring_ring_options_t *read) {
+    const size_t oldest = offsetof(warmring_ring_options_t, hash);
+    *read = (warmring_ring_options_t){.size = sizeof *read};
+    if (options == NULL) {
+        return WARMRING_OK;
+    }
+    if (options->size < oldest) {
         return wr_fail(WARMRING_BAD_OPTION, "size %zu of the options: set it to sizeof(%s)",
-                       from->size, "warmring_ring_options_t");
+                       options->size, "warmring_ring_options_t");
     }
-    const char *name = from->dialect != NULL ? from->dialect : warmring_dialect_name(0);
-    build->dialect = wr_dialect_find(name);
-    if (build->dialect == NULL) {
-        return wr_fail(WARMRING_BAD_OPTION, "unknown dialect \"%.*s\"", QUOTED, name);
+    memcpy(read, options, options->size < sizeof *read ? options->size : sizeof *read);
+    return WARMRING_OK;
+}
+
+static warmring_status_t choose_hash(const char *name, wr_build_t *build) {
+    const wr_dialect_t *dialect = build->dialect;
+    build->hash_key = dialect->hash_key;
+    if (name == NULL) {
+        return WARMRING_OK;
     }
-    bool chosen = !(from->points_per_weight >= 0 && from->points_per_weight <= 0);
-    build->points_per_weight =
-        chosen ? from->points_per_weight : WARMRING_DEFAULT_POINTS_PER_WEIGHT;
-    build->max_points = from->max_points != 0 ? from->max_points : WARMRING_DEFAULT_MAX_POINTS;
+    if (dialect->hashes == 0) {
+        return wr_fail(WARMRING_BAD_OPTION, "hash \"%.*s\": dialect %s has its own", QUOTED, name,
+                       dialect->name);
+    }
+    build->hash_key = wr_hash_find(name, dialect->hashes, &build->hash);
+    return build->hash_key != NULL
+               ? WARMRING_OK
+               : wr_fail(WARMRING_BAD_OPTION, "unknown hash \"%.*s\" of dialect %s", QUOTED, name,
+                         dialect->name);
+}
+
+static warmring_status_t choose_tag(const char *tag, wr_build_t *build) {
+    if (tag == NULL) {
+        return WARMRING_OK;
+    }
+    if (!build->dialect->tags) {
+        return wr_fail(WARMRING_BAD_OPTION, "hash_tag \"%.*s\": dialect %s has none", QUOTED, tag,
+                       build->dialect->name);
+    }
+    if (memchr(tag, '\0', 3) != tag + 2) {
+        return wr_fail(WARMRING_BAD_OPTION, "hash_tag \"%.*s\": not two characters, as in \"{}\"",
+                       QUOTED, tag);
+    }
+    memcpy(build->tag, tag, sizeof build->tag); /* with its NUL */
+    return WARMRING_OK;
+}
+
+static warmring_status_t choose_dialect(const char *name, wr_build_t *build) {
+    const char *chosen = name != NULL ? name : warmring_dialect_name(0);
+    build->dialect = wr_dialect_find(chosen);
+    return build->dialect != NULL
+               ? WARMRING_OK
+               : wr_fail(WARMRING_BAD_OPTION, "unknown dialect \"%.*s\"", QUOTED, chosen);
+}
+
+warmring_status_t wr_check_options_for(const warmring_ring_options_t *options,
+                                       const wr_dialect_t *dialect, wr_build_t *build) {
+    warmring_ring_options_t from;
+    warmring_status_t status = read_options(options, &from);
+    *build = (wr_build_t){.dialect = dialect};
+    if (status == WARMRING_OK && dialect == NULL) {
+        status = choose_dialect(from.dialect, build);
+    }
+    if (status == WARMRING_OK) {
+        status = choose_hash(from.hash, build);
+    }
+    if (status == WARMRING_OK) {
+        status = choose_tag(from.hash_tag, build);
+    }
+    if (status != WARMRING_OK) {
+        return status;
+    }
+    bool chosen = !(from.points_per_weight >= 0 && from.points_per_weight <= 0);
+    build->points_per_weight = chosen ? from.points_per_weight : WARMRING_DEFAULT_POINTS_PER_WEIGHT;
+    build->max_points = from.max_points != 0 ? from.max_points : WARMRING_DEFAULT_MAX_POINTS;
     return check_option_values(build);
+}
+
+warmring_status_t wr_check_options(const warmring_ring_options_t *options, wr_build_t *build) {
+    return wr_check_options_for(options, NULL, build);
 }
 
 /* `what` is "name" or "host". */

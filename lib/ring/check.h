@@ -10,6 +10,9 @@
 /* Options with their defaults filled in. */
 typedef struct {
     const wr_dialect_t *dialect;
+    wr_hash_t hash_key;
+    const char *hash; /* its name where it was chosen; it is static */
+    char tag[3];
     double points_per_weight;
     uint64_t max_points;
 } wr_build_t;
@@ -19,6 +22,10 @@ typedef struct {
 const warmring_server_t *wr_server_at(const warmring_server_t *servers, size_t index);
 
 warmring_status_t wr_check_options(const warmring_ring_options_t *options, wr_build_t *build);
+
+/* The same, with this dialect instead of the one that the options name. */
+warmring_status_t wr_check_options_for(const warmring_ring_options_t *options,
+                                       const wr_dialect_t *dialect, wr_build_t *build);
 
 /* Each server by itself. Takes no memory. */
 warmring_status_t wr_check_servers(const warmring_server_t *servers, size_t count,

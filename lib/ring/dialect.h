@@ -28,6 +28,9 @@ static inline uint32_t wr_raw_member(wr_raw_point_t point) {
     return (uint32_t)point;
 }
 
+/* The position of some bytes. */
+typedef uint32_t (*wr_hash_t)(const char *bytes, size_t length);
+
 typedef struct wr_dialect wr_dialect_t;
 
 struct wr_dialect {
@@ -43,6 +46,14 @@ struct wr_dialect {
     /* The client's key prefix is part of what is hashed. */
     bool prefix_hashed;
 
+    /* A part of a key between two given characters may be hashed alone. */
+    bool tags;
+
+    /* How keys are hashed, and what a caller may choose instead: the sets of
+     * hashes.h, 0 for none. */
+    wr_hash_t hash_key;
+    unsigned hashes;
+
     /* The bytes a member is known by on this ring; they must differ between
      * members. Writes at most WR_IDENTITY_SIZE, returns how many. */
     size_t (*identity)(const wr_member_t *member, char *bytes);
@@ -52,22 +63,23 @@ struct wr_dialect {
     double (*count)(const wr_members_t *members, const wr_member_t *member,
                     double points_per_weight);
 
-    /* Writes the `count` points of member number `index`. */
-    void (*make)(const wr_dialect_t *dialect, const wr_member_t *member, uint32_t index,
-                 uint64_t count, wr_raw_point_t *points);
+    /* Fills a ring whose members are checked and counted: their arcs, and
+     * what `owner` needs. */
+    warmring_status_t (*fill)(warmring_ring_t *ring, uint64_t points);
 
-    /* Whether `challenger` takes a point that `holder` has as well: a total
-     * order for each hash. */
-    bool (*wins)(const wr_dialect_t *dialect, const wr_members_t *members, uint32_t challenger,
-                 uint32_t holder, uint32_t hash);
+    /* Where there are points: writes those of member number `index`, as many
+     * as it asked for. */
+    void (*make)(const warmring_ring_t *ring, uint32_t index, wr_raw_point_t *points);
 
-    uint32_t (*hash_key)(const char *key, size_t length);
+    /* And whether `challenger` takes a point that `holder` has as well: a
+     * total order for each hash. */
+    bool (*wins)(const warmring_ring_t *ring, uint32_t challenger, uint32_t holder, uint32_t hash);
 
-    /* The owner of a hash, which wr_ring_owner_by_points() finds wherever
-     * there are points; and of many. */
+    /* The owner of a hash; of many; and the owners met from there on. */
     uint32_t (*owner)(const warmring_ring_t *ring, uint32_t hash);
     void (*owners)(const warmring_ring_t *ring, const uint32_t *hashes, size_t count,
                    uint32_t *owners);
+    size_t (*walk)(const warmring_ring_t *ring, uint32_t hash, uint32_t *owners, size_t capacity);
 };
 
 /* The dialect of that name; NULL: none. */
@@ -78,29 +90,49 @@ size_t wr_chain_identity(const wr_member_t *member, char *bytes);
 size_t wr_chain_nginx_identity(const wr_member_t *member, char *bytes);
 double wr_chain_count(const wr_members_t *members, const wr_member_t *member,
                       double points_per_weight);
-void wr_chain_make(const wr_dialect_t *dialect, const wr_member_t *member, uint32_t index,
-                   uint64_t count, wr_raw_point_t *points);
-uint32_t wr_chain_hash_key(const char *key, size_t length);
+void wr_chain_make(const warmring_ring_t *ring, uint32_t index, wr_raw_point_t *points);
 
 /* ketama.c: four points from one MD5. */
 size_t wr_ketama_identity(const wr_member_t *member, char *bytes);
 double wr_ketama_count(const wr_members_t *members, const wr_member_t *member,
                        double points_per_server);
-void wr_ketama_make(const wr_dialect_t *dialect, const wr_member_t *member, uint32_t index,
-                    uint64_t count, wr_raw_point_t *points);
-uint32_t wr_ketama_hash_key(const char *key, size_t length);
+void wr_ketama_make(const warmring_ring_t *ring, uint32_t index, wr_raw_point_t *points);
+
+/* libmemcached.c: its points without weights, and how it leaves them. */
+size_t wr_spy_identity(const wr_member_t *member, char *bytes);
+double wr_libmemcached_count(const wr_members_t *members, const wr_member_t *member,
+                             double points_per_server);
+void wr_libmemcached_make(const warmring_ring_t *ring, uint32_t index, wr_raw_point_t *points);
+
+/* twemproxy.c */
+size_t wr_twemproxy_identity(const wr_member_t *member, char *bytes);
+double wr_twemproxy_count(const wr_members_t *members, const wr_member_t *member,
+                          double points_per_server);
 
 /* tie.c: who gets a point that several members have. */
-bool wr_tie_fair(const wr_dialect_t *dialect, const wr_members_t *members, uint32_t challenger,
-                 uint32_t holder, uint32_t hash);
-bool wr_tie_identity(const wr_dialect_t *dialect, const wr_members_t *members, uint32_t challenger,
-                     uint32_t holder, uint32_t hash);
-bool wr_tie_index(const wr_dialect_t *dialect, const wr_members_t *members, uint32_t challenger,
-                  uint32_t holder, uint32_t hash);
+bool wr_tie_fair(const warmring_ring_t *ring, uint32_t challenger, uint32_t holder, uint32_t hash);
+bool wr_tie_identity(const warmring_ring_t *ring, uint32_t challenger, uint32_t holder,
+                     uint32_t hash);
+bool wr_tie_address(const warmring_ring_t *ring, uint32_t challenger, uint32_t holder,
+                    uint32_t hash);
+bool wr_tie_index(const warmring_ring_t *ring, uint32_t challenger, uint32_t holder, uint32_t hash);
 
-/* ring.c: the first point at or after a hash. */
-uint32_t wr_ring_owner_by_points(const warmring_ring_t *ring, uint32_t hash);
-void wr_ring_owners_by_points(const warmring_ring_t *ring, const uint32_t *hashes, size_t count,
-                              uint32_t *owners);
+/* continuum.c: rings with points, whose owner is the first at or after. */
+warmring_status_t wr_continuum_fill(warmring_ring_t *ring, uint64_t points);
+uint32_t wr_continuum_owner(const warmring_ring_t *ring, uint32_t hash);
+void wr_continuum_owners(const warmring_ring_t *ring, const uint32_t *hashes, size_t count,
+                         uint32_t *owners);
+size_t wr_continuum_walk(const warmring_ring_t *ring, uint32_t hash, uint32_t *owners,
+                         size_t capacity);
+
+/* modula.c: rings without. */
+double wr_modula_count(const wr_members_t *members, const wr_member_t *member,
+                       double points_per_weight);
+warmring_status_t wr_modula_fill(warmring_ring_t *ring, uint64_t points);
+uint32_t wr_modula_owner(const warmring_ring_t *ring, uint32_t hash);
+void wr_modula_owners(const warmring_ring_t *ring, const uint32_t *hashes, size_t count,
+                      uint32_t *owners);
+size_t wr_modula_walk(const warmring_ring_t *ring, uint32_t hash, uint32_t *owners,
+                      size_t capacity);
 
 #endif

@@ -5,18 +5,50 @@
 #include <string.h>
 
 #include "ring/dialect.h"
+#include "ring/hashes.h"
+
+/* An owner is the first point at or after a hash. */
+#define BY_POINTS                                                                          \
+    .fill = wr_continuum_fill, .owner = wr_continuum_owner, .owners = wr_continuum_owners, \
+    .walk = wr_continuum_walk
 
 static const wr_dialect_t dialects[] = {
     {
         .name = "v2",
         .prefix_hashed = true,
+        .tags = true,
+        .hash_key = wr_hash_crc32a,
         .identity = wr_chain_identity,
         .count = wr_chain_count,
         .make = wr_chain_make,
         .wins = wr_tie_fair,
-        .hash_key = wr_chain_hash_key,
-        .owner = wr_ring_owner_by_points,
-        .owners = wr_ring_owners_by_points,
+        BY_POINTS,
+    },
+    {
+        /* pingora-ketama with its feature v2 */
+        .name = "pingora-v2",
+        .whole_weights = true,
+        .prefix_hashed = true,
+        .hash_key = wr_hash_crc32a,
+        .identity = wr_member_endpoint,
+        .count = wr_chain_count,
+        .make = wr_chain_make,
+        .wins = wr_tie_address,
+        BY_POINTS,
+    },
+    {
+        /* pingora-ketama without: as nginx, but IPv6 wears no brackets and a
+         * port is always written */
+        .name = "pingora-v1",
+        .fixed_points = 160,
+        .whole_weights = true,
+        .prefix_hashed = true,
+        .hash_key = wr_hash_crc32a,
+        .identity = wr_member_endpoint,
+        .count = wr_chain_count,
+        .make = wr_chain_make,
+        .wins = wr_tie_identity,
+        BY_POINTS,
     },
     {
         /* `hash KEY consistent` of its upstream module */
@@ -24,27 +56,79 @@ static const wr_dialect_t dialects[] = {
         .fixed_points = 160,
         .whole_weights = true,
         .prefix_hashed = true,
+        .hash_key = wr_hash_crc32a,
         .identity = wr_chain_nginx_identity,
         .count = wr_chain_count,
         .make = wr_chain_make,
         .wins = wr_tie_identity,
-        .hash_key = wr_chain_hash_key,
-        .owner = wr_ring_owner_by_points,
-        .owners = wr_ring_owners_by_points,
+        BY_POINTS,
+    },
+    {
+        /* what libmemcached does unless told otherwise */
+        .name = "modula",
+        .fixed_points = 1,
+        .hash_key = wr_hash_one_at_a_time,
+        .hashes = WR_HASHES_LIBMEMCACHED,
+        .identity = wr_member_endpoint,
+        .count = wr_modula_count,
+        .fill = wr_modula_fill,
+        .owner = wr_modula_owner,
+        .owners = wr_modula_owners,
+        .walk = wr_modula_walk,
+    },
+    {
+        /* MEMCACHED_BEHAVIOR_KETAMA, or MEMCACHED_DISTRIBUTION_CONSISTENT */
+        .name = "libmemcached",
+        .fixed_points = 100,
+        .whole_weights = true,
+        .hash_key = wr_hash_one_at_a_time,
+        .hashes = WR_HASHES_LIBMEMCACHED,
+        .identity = wr_ketama_identity,
+        .count = wr_libmemcached_count,
+        .make = wr_libmemcached_make,
+        .wins = wr_tie_index,
+        BY_POINTS,
     },
     {
         /* MEMCACHED_BEHAVIOR_KETAMA_WEIGHTED */
         .name = "libmemcached-weighted",
         .fixed_points = 160,
         .whole_weights = true,
-        .prefix_hashed = false,
+        .hash_key = wr_hash_md5,
+        .hashes = WR_HASHES_LIBMEMCACHED,
         .identity = wr_ketama_identity,
         .count = wr_ketama_count,
         .make = wr_ketama_make,
         .wins = wr_tie_index,
-        .hash_key = wr_ketama_hash_key,
-        .owner = wr_ring_owner_by_points,
-        .owners = wr_ring_owners_by_points,
+        BY_POINTS,
+    },
+    {
+        /* MEMCACHED_DISTRIBUTION_CONSISTENT_KETAMA_SPY */
+        .name = "libmemcached-spy",
+        .fixed_points = 100,
+        .whole_weights = true,
+        .hash_key = wr_hash_one_at_a_time,
+        .hashes = WR_HASHES_LIBMEMCACHED,
+        .identity = wr_spy_identity,
+        .count = wr_libmemcached_count,
+        .make = wr_libmemcached_make,
+        .wins = wr_tie_index,
+        BY_POINTS,
+    },
+    {
+        /* `distribution: ketama` */
+        .name = "twemproxy",
+        .fixed_points = 160,
+        .whole_weights = true,
+        .prefix_hashed = true,
+        .tags = true,
+        .hash_key = wr_hash_fnv1a_64,
+        .hashes = WR_HASHES_TWEMPROXY,
+        .identity = wr_twemproxy_identity,
+        .count = wr_twemproxy_count,
+        .make = wr_ketama_make,
+        .wins = wr_tie_index,
+        BY_POINTS,
     },
 };
 

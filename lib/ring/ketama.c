@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "ring/dialect.h"
+#include "ring/ring.h"
 
 enum { WORDS = 4 };
 
@@ -46,11 +46,11 @@ double wr_ketama_count(const wr_members_t *members, const wr_member_t *member,
     return floor((double)step) * WORDS;
 }
 
-void wr_ketama_make(const wr_dialect_t *dialect, const wr_member_t *member, uint32_t index,
-                    uint64_t count, wr_raw_point_t *points) {
+void wr_ketama_make(const warmring_ring_t *ring, uint32_t index, wr_raw_point_t *points) {
+    const wr_member_t *member = &ring->members.list[index];
     char text[WR_IDENTITY_SIZE + 24];
-    size_t identity = dialect->identity(member, text);
-    for (uint64_t i = 0; i < count; i += WORDS) {
+    size_t identity = ring->dialect->identity(member, text);
+    for (uint64_t i = 0; i < member->points; i += WORDS) {
         int digits = snprintf(text + identity, 24, "-%llu", (unsigned long long)(i / WORDS));
         uint32_t words[WORDS];
         wr_md5_words(text, identity + (size_t)digits, words);
@@ -58,10 +58,4 @@ void wr_ketama_make(const wr_dialect_t *dialect, const wr_member_t *member, uint
             points[i + j] = wr_raw_point(words[j], index);
         }
     }
-}
-
-uint32_t wr_ketama_hash_key(const char *key, size_t length) {
-    uint32_t words[WORDS];
-    wr_md5_words(key, length, words);
-    return words[0];
 }

@@ -50,8 +50,10 @@ bool wr_members_copy(wr_members_t *members, const warmring_server_t *servers, si
     char *end = members->text;
     for (size_t i = 0; i < count; i++) {
         members->list[i] = copy_one(wr_server_at(servers, i), &end);
-        members->live += members->list[i].weight > 0;
-        members->weight += members->list[i].weight;
+        double weight = members->list[i].weight;
+        members->live += weight > 0;
+        members->weight += weight;
+        members->heaviest = weight > members->heaviest ? weight : members->heaviest;
     }
     return true;
 }

@@ -33,7 +33,8 @@ typedef struct {
     uint32_t count;
     uint32_t live; /* those with a weight above 0 */
     double weight; /* of all; infinite when the sum overflows */
-    char *text;    /* what names and hosts point into */
+    double heaviest;
+    char *text; /* what names and hosts point into */
     size_t text_size;
 } wr_members_t;
 

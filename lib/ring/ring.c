@@ -4,6 +4,8 @@
  */
 #include "ring/ring.h"
 
+#include <string.h>
+
 #include "base/memory.h"
 
 enum { BATCH = 64 };
@@ -13,29 +15,45 @@ static const double hash_space = 4294967296.0;
 void warmring_ring_free(warmring_ring_t *ring) {
     if (ring != NULL) {
         wr_points_free(&ring->points);
+        wr_free(ring->live);
         wr_members_free(&ring->members);
         wr_free(ring);
     }
+}
+
+/* What is hashed alone: the part of a key between the two characters of the
+ * tag, unless it is empty or there is none. */
+static warmring_bytes_t tagged(const warmring_ring_t *ring, const char *bytes, size_t length) {
+    warmring_bytes_t whole = {bytes, length};
+    const char *open = length > 0 ? memchr(bytes, ring->tag[0], length) : NULL;
+    if (open == NULL) {
+        return whole;
+    }
+    const char *start = open + 1, *end = bytes + length;
+    const char *close = start < end ? memchr(start, ring->tag[1], (size_t)(end - start)) : NULL;
+    if (close == NULL || close == start) {
+        return whole;
+    }
+    return (warmring_bytes_t){start, (size_t)(close - start)};
+}
+
+static uint32_t hash_of(const warmring_ring_t *ring, const char *bytes, size_t length) {
+    if (ring->tag[0] != '\0') {
+        warmring_bytes_t part = tagged(ring, bytes, length);
+        return ring->hash_key(part.data, part.length);
+    }
+    return ring->hash_key(bytes, length);
 }
 
 uint32_t wr_ring_hash_key(const warmring_ring_t *ring, const char *bytes, size_t length,
                           size_t prefix_length) {
     size_t skipped = ring->dialect->prefix_hashed ? 0 : prefix_length;
     skipped = skipped < length ? skipped : length;
-    return ring->dialect->hash_key(bytes + skipped, length - skipped);
+    return hash_of(ring, bytes + skipped, length - skipped);
 }
 
 uint32_t wr_ring_owner(const warmring_ring_t *ring, uint32_t hash) {
     return ring->dialect->owner(ring, hash);
-}
-
-uint32_t wr_ring_owner_by_points(const warmring_ring_t *ring, uint32_t hash) {
-    return wr_points_owner(&ring->points, hash);
-}
-
-void wr_ring_owners_by_points(const warmring_ring_t *ring, const uint32_t *hashes, size_t count,
-                              uint32_t *owners) {
-    wr_points_owners(&ring->points, hashes, count, owners);
 }
 
 const wr_member_t *wr_ring_member(const warmring_ring_t *ring, uint32_t index) {
@@ -43,11 +61,12 @@ const wr_member_t *wr_ring_member(const warmring_ring_t *ring, uint32_t index) {
 }
 
 bool wr_ring_hashes_alike(const warmring_ring_t *a, const warmring_ring_t *b) {
-    return a->dialect->hash_key == b->dialect->hash_key;
+    return a->hash_key == b->hash_key && a->dialect->prefix_hashed == b->dialect->prefix_hashed &&
+           strcmp(a->tag, b->tag) == 0;
 }
 
 uint32_t warmring_ring_locate(const warmring_ring_t *ring, const char *key, size_t key_length) {
-    return wr_ring_owner(ring, ring->dialect->hash_key(key, key_length));
+    return wr_ring_owner(ring, hash_of(ring, key, key_length));
 }
 
 void warmring_ring_locate_many(const warmring_ring_t *ring, const warmring_bytes_t *keys,
@@ -56,34 +75,16 @@ void warmring_ring_locate_many(const warmring_ring_t *ring, const warmring_bytes
     for (size_t done = 0; done < count;) {
         size_t batch = count - done < BATCH ? count - done : BATCH;
         for (size_t i = 0; i < batch; i++) {
-            hashes[i] = ring->dialect->hash_key(keys[done + i].data, keys[done + i].length);
+            hashes[i] = hash_of(ring, keys[done + i].data, keys[done + i].length);
         }
         ring->dialect->owners(ring, hashes, batch, owners + done);
         done += batch;
     }
 }
 
-static bool contains(const uint32_t *list, size_t count, uint32_t value) {
-    for (size_t i = 0; i < count; i++) {
-        if (list[i] == value) {
-            return true;
-        }
-    }
-    return false;
-}
-
 size_t warmring_ring_walk(const warmring_ring_t *ring, const char *key, size_t key_length,
                           uint32_t *owners, size_t capacity) {
-    size_t wanted = capacity < ring->owners ? capacity : ring->owners;
-    wr_point_t point = wr_points_seek(&ring->points, ring->dialect->hash_key(key, key_length));
-    size_t stored = 0;
-    while (stored < wanted) {
-        if (!contains(owners, stored, point.member)) {
-            owners[stored++] = point.member;
-        }
-        point = wr_points_next(&ring->points, point);
-    }
-    return stored;
+    return ring->dialect->walk(ring, hash_of(ring, key, key_length), owners, capacity);
 }
 
 double warmring_ring_share(const warmring_ring_t *ring, uint32_t server) {
@@ -103,7 +104,8 @@ uint64_t warmring_ring_server_points(const warmring_ring_t *ring, uint32_t serve
 }
 
 size_t warmring_ring_bytes(const warmring_ring_t *ring) {
-    return sizeof *ring + ring->members.count * sizeof *ring->members.list +
+    size_t live = ring->live != NULL ? ring->members.live * sizeof *ring->live : 0;
+    return sizeof *ring + ring->members.count * sizeof *ring->members.list + live +
            ring->members.text_size + warmring_ring_points_bytes(ring);
 }
 

@@ -11,7 +11,8 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "ring/dialect.h"
+#include "ring/address.h"
+#include "ring/ring.h"
 
 typedef struct {
     uint64_t draw;
@@ -19,9 +20,9 @@ typedef struct {
     unsigned char bytes[WR_IDENTITY_SIZE + 4];
 } candidate_t;
 
-static void identify(candidate_t *candidate, const wr_dialect_t *dialect,
-                     const wr_members_t *members, uint32_t index) {
-    candidate->length = dialect->identity(&members->list[index], (char *)candidate->bytes);
+static void identify(candidate_t *candidate, const warmring_ring_t *ring, uint32_t index) {
+    candidate->length =
+        ring->dialect->identity(&ring->members.list[index], (char *)candidate->bytes);
 }
 
 /* XXH64 of the identity followed by the little-endian hash. */
@@ -41,11 +42,10 @@ static int compare(const candidate_t *a, const candidate_t *b) {
 }
 
 /* The larger draw; of equal draws the larger identity. */
-bool wr_tie_fair(const wr_dialect_t *dialect, const wr_members_t *members, uint32_t challenger,
-                 uint32_t holder, uint32_t hash) {
+bool wr_tie_fair(const warmring_ring_t *ring, uint32_t challenger, uint32_t holder, uint32_t hash) {
     candidate_t a, b;
-    identify(&a, dialect, members, challenger);
-    identify(&b, dialect, members, holder);
+    identify(&a, ring, challenger);
+    identify(&b, ring, holder);
     draw(&a, hash);
     draw(&b, hash);
     return a.draw != b.draw ? a.draw > b.draw : compare(&a, &b) > 0;
@@ -53,20 +53,27 @@ bool wr_tie_fair(const wr_dialect_t *dialect, const wr_members_t *members, uint3
 
 /* The lower identity: nginx leaves it to its sort, so any rule that does not
  * depend on the order of the list will do. */
-bool wr_tie_identity(const wr_dialect_t *dialect, const wr_members_t *members, uint32_t challenger,
-                     uint32_t holder, uint32_t hash) {
+bool wr_tie_identity(const warmring_ring_t *ring, uint32_t challenger, uint32_t holder,
+                     uint32_t hash) {
     (void)hash;
     candidate_t a, b;
-    identify(&a, dialect, members, challenger);
-    identify(&b, dialect, members, holder);
+    identify(&a, ring, challenger);
+    identify(&b, ring, holder);
     return compare(&a, &b) < 0;
 }
 
+/* The lower address: IPv4 before IPv6 before what is neither, by its number,
+ * then by port. Two of the last kind are told apart by identity. */
+bool wr_tie_address(const warmring_ring_t *ring, uint32_t challenger, uint32_t holder,
+                    uint32_t hash) {
+    int order = wr_address_compare(&ring->members.list[challenger], &ring->members.list[holder]);
+    return order != 0 ? order < 0 : wr_tie_identity(ring, challenger, holder, hash);
+}
+
 /* The lower place in the list. */
-bool wr_tie_index(const wr_dialect_t *dialect, const wr_members_t *members, uint32_t challenger,
-                  uint32_t holder, uint32_t hash) {
-    (void)dialect;
-    (void)members;
+bool wr_tie_index(const warmring_ring_t *ring, uint32_t challenger, uint32_t holder,
+                  uint32_t hash) {
+    (void)ring;
     (void)hash;
     return challenger < holder;
 }

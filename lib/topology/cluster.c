@@ -62,6 +62,12 @@ static uint64_t hash_string(uint64_t hash, const char *string) {
 static uint64_t make_fingerprint(const wr_cluster_t *cluster) {
     uint64_t hash = hash_string(0, cluster->options.dialect);
     hash = wr_canonical_double(hash, cluster->options.points_per_weight);
+    if (cluster->options.hash != NULL) {
+        hash = hash_string(hash, cluster->options.hash);
+    }
+    if (cluster->options.hash_tag != NULL) {
+        hash = hash_string(hash, cluster->options.hash_tag);
+    }
     hash = wr_canonical_u64(hash, cluster->count);
     for (size_t i = 0; i < cluster->count; i++) {
         const warmring_server_t *server = &cluster->servers[i].server;
@@ -81,7 +87,9 @@ static warmring_ring_options_t fill_in(const warmring_ring_t *ring,
     return (warmring_ring_options_t){.size = sizeof(warmring_ring_options_t),
                                      .dialect = warmring_ring_dialect(ring),
                                      .points_per_weight = build.points_per_weight,
-                                     .max_points = build.max_points};
+                                     .max_points = build.max_points,
+                                     .hash = ring->hash,
+                                     .hash_tag = ring->tag[0] != '\0' ? ring->tag : NULL};
 }
 
 warmring_status_t wr_cluster_create(wr_cluster_t **cluster, const warmring_server_t *servers,

@@ -140,9 +140,9 @@ static void test_refusals(void) {
 
 int main(void) {
     warmring_set_memory_functions(take, resize, give_back);
-    test_create("v2");
-    test_create("nginx");
-    test_create("libmemcached-weighted");
+    for (size_t i = 0; warmring_dialect_name(i) != NULL; i++) {
+        test_create(warmring_dialect_name(i));
+    }
     test_plan();
     test_asking();
     test_refusals();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every owner in tests/data: nginx's and libmemcached's own, and those of an
- * independent implementation of v2.
+ * Every owner in tests/data: those of the programs whose dialects they are, and
+ * those of an independent implementation of v2.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +10,22 @@
 
 #include "../lib/tap.h"
 
-enum { SERVERS = 64, LINE = 512 };
+enum { SERVERS = 320, LINE = 512 };
 
-/* A file: its servers, and the keys that did not go where it says. */
+/* A file, and how its ring is made. */
 typedef struct {
     const char *file;
-    char dialect[64];
+    const char *dialect;
+    const char *hash;
+    double points_per_weight; /* unless the file tells it */
+    bool aliases;             /* hosts are names */
+    unsigned keys;
+} source_t;
+
+/* Its servers, and the keys that did not go where it says. */
+typedef struct {
+    const source_t *source;
+    const char *file;
     warmring_server_t servers[SERVERS];
     char text[SERVERS][LINE];
     size_t count;
@@ -62,6 +72,10 @@ static void parse_comment(vectors_t *vectors, const char *line) {
         warmring_server_t *server = &vectors->servers[vectors->count++];
         *server = (warmring_server_t){.size = sizeof *server, .weight = weight};
         parse_address(server, address);
+        if (vectors->source->aliases) {
+            server->name = server->host;
+            server->host = "127.0.0.1";
+        }
         return;
     }
     sscanf(line, "# points_per_weight %lf", &vectors->points_per_weight);
@@ -70,7 +84,8 @@ static void parse_comment(vectors_t *vectors, const char *line) {
 
 static void build(vectors_t *vectors) {
     warmring_ring_options_t options = {.size = sizeof options,
-                                       .dialect = vectors->dialect,
+                                       .dialect = vectors->source->dialect,
+                                       .hash = vectors->source->hash,
                                        .points_per_weight = vectors->points_per_weight};
     if (warmring_ring_create(vectors->servers, vectors->count, &options, &vectors->ring) !=
         WARMRING_OK) {
@@ -91,13 +106,15 @@ static void check_key(vectors_t *vectors, const char *line) {
     }
 }
 
-static void check_file(const char *file, unsigned keys) {
+static void check_file(const source_t *source) {
+    const char *file = source->file;
     vectors_t *vectors = calloc(1, sizeof *vectors);
     if (vectors == NULL) {
         tap_bail("no memory");
     }
+    vectors->source = source;
     vectors->file = file;
-    snprintf(vectors->dialect, sizeof vectors->dialect, "%.*s", (int)strcspn(file, "."), file);
+    vectors->points_per_weight = source->points_per_weight;
     FILE *stream = tap_data(file);
     char line[LINE];
     while (fgets(line, sizeof line, stream) != NULL) {
@@ -112,7 +129,7 @@ static void check_file(const char *file, unsigned keys) {
         check_key(vectors, line);
     }
     fclose(stream);
-    tap_int(vectors->keys, keys, "%s: all keys were read", file);
+    tap_int(vectors->keys, source->keys, "%s: all keys were read", file);
     tap_int(vectors->wrong, 0, "%s: every key has its owner", file);
     if (vectors->points != 0) {
         tap_int((int64_t)warmring_ring_points(vectors->ring), (int64_t)vectors->points,
@@ -123,32 +140,70 @@ static void check_file(const char *file, unsigned keys) {
 }
 
 int main(void) {
-    static const struct {
-        const char *file;
-        unsigned keys;
-    } files[] = {
-        {"libmemcached-weighted.equal12-mixed-ports.csv", 1499},
-        {"libmemcached-weighted.equal25-rounding.csv", 3000},
-        {"libmemcached-weighted.equal5-default-port.csv", 1499},
-        {"libmemcached-weighted.names4.csv", 1499},
-        {"libmemcached-weighted.weighted20-wide.csv", 1499},
-        {"libmemcached-weighted.weighted8.csv", 1499},
-        {"nginx.equal12-mixed-ports.csv", 1499},
-        {"nginx.equal5.csv", 1499},
-        {"nginx.ipv6-unix5.csv", 1500},
-        {"nginx.weighted20-wide.csv", 1499},
-        {"nginx.weighted8.csv", 1499},
-        {"v2.equal5.csv", 1007},
-        {"v2.fractions9.csv", 1007},
-        {"v2.gigabytes4.csv", 1007},
-        {"v2.ipv6-unix8.csv", 1007},
-        {"v2.named6.csv", 1007},
-        {"v2.one.csv", 1007},
-        {"v2.ties-named30.csv", 1047},
-        {"v2.ties40.csv", 1067},
+    static const source_t sources[] = {
+        {"libmemcached-ketama.equal12-mixed-ports.csv", "libmemcached", NULL, 0, false, 1499},
+        {"libmemcached-ketama.equal5-default-port.csv", "libmemcached", NULL, 0, false, 1499},
+        {"libmemcached-ketama.names4.csv", "libmemcached", NULL, 0, false, 1499},
+        {"libmemcached-ketama.weighted20-wide.csv", "libmemcached", NULL, 0, false, 1499},
+        {"libmemcached-ketama.weighted8.csv", "libmemcached", NULL, 0, false, 1499},
+        {"libmemcached-spy.equal12-mixed-ports.csv", "libmemcached-spy", NULL, 0, false, 1499},
+        {"libmemcached-spy.equal5-default-port.csv", "libmemcached-spy", NULL, 0, false, 1499},
+        {"libmemcached-spy.names4.csv", "libmemcached-spy", NULL, 0, false, 1499},
+        {"libmemcached-spy.weighted20-wide.csv", "libmemcached-spy", NULL, 0, false, 1499},
+        {"libmemcached-spy.weighted8.csv", "libmemcached-spy", NULL, 0, false, 1499},
+        {"libmemcached-weighted.equal12-mixed-ports.csv", "libmemcached-weighted", NULL, 0, false,
+         1499},
+        {"libmemcached-weighted.equal25-rounding.csv", "libmemcached-weighted", NULL, 0, false,
+         3000},
+        {"libmemcached-weighted.equal5-default-port.csv", "libmemcached-weighted", NULL, 0, false,
+         1499},
+        {"libmemcached-weighted.names4.csv", "libmemcached-weighted", NULL, 0, false, 1499},
+        {"libmemcached-weighted.weighted20-wide.csv", "libmemcached-weighted", NULL, 0, false,
+         1499},
+        {"libmemcached-weighted.weighted8.csv", "libmemcached-weighted", NULL, 0, false, 1499},
+        {"modula.equal12-mixed-ports.csv", "modula", NULL, 0, false, 1499},
+        {"modula.equal5-default-port.csv", "modula", NULL, 0, false, 1499},
+        {"modula.names4.csv", "modula", NULL, 0, false, 1499},
+        {"modula.weighted20-wide.csv", "modula", NULL, 0, false, 1499},
+        {"modula.weighted8.csv", "modula", NULL, 0, false, 1499},
+        {"nginx.equal12-mixed-ports.csv", "nginx", NULL, 0, false, 1499},
+        {"nginx.equal5.csv", "nginx", NULL, 0, false, 1499},
+        {"nginx.ipv6-unix5.csv", "nginx", NULL, 0, false, 1500},
+        {"nginx.weighted20-wide.csv", "nginx", NULL, 0, false, 1499},
+        {"nginx.weighted8.csv", "nginx", NULL, 0, false, 1499},
+        {"pingora-v1.equal4.csv", "pingora-v1", NULL, 0, false, 1002},
+        {"pingora-v1.ipv6-mix9.csv", "pingora-v1", NULL, 0, false, 1002},
+        {"pingora-v1.weighted10.csv", "pingora-v1", NULL, 0, false, 1002},
+        {"pingora-v1.wide300.csv", "pingora-v1", NULL, 0, false, 1002},
+        {"pingora-v2-mult1000.equal4.csv", "pingora-v2", NULL, 1000, false, 1002},
+        {"pingora-v2-mult1000.ipv6-mix9.csv", "pingora-v2", NULL, 1000, false, 1002},
+        {"pingora-v2-mult1000.weighted10.csv", "pingora-v2", NULL, 1000, false, 1002},
+        {"pingora-v2-mult1000.wide300.csv", "pingora-v2", NULL, 1000, false, 1002},
+        {"pingora-v2-mult16.equal4.csv", "pingora-v2", NULL, 16, false, 1002},
+        {"pingora-v2-mult16.ipv6-mix9.csv", "pingora-v2", NULL, 16, false, 1002},
+        {"pingora-v2-mult16.weighted10.csv", "pingora-v2", NULL, 16, false, 1002},
+        {"pingora-v2-mult16.wide300.csv", "pingora-v2", NULL, 16, false, 1002},
+        {"pingora-v2-mult40.equal4.csv", "pingora-v2", NULL, 40, false, 1002},
+        {"pingora-v2-mult40.ipv6-mix9.csv", "pingora-v2", NULL, 40, false, 1002},
+        {"pingora-v2-mult40.weighted10.csv", "pingora-v2", NULL, 40, false, 1002},
+        {"pingora-v2-mult40.wide300.csv", "pingora-v2", NULL, 40, false, 1002},
+        {"twemproxy-fnv1a_64.equal6.csv", "twemproxy", "fnv1a_64", 0, false, 1499},
+        {"twemproxy-fnv1a_64.weighted6.csv", "twemproxy", "fnv1a_64", 0, true, 1499},
+        {"twemproxy-md5.equal6.csv", "twemproxy", "md5", 0, false, 1499},
+        {"twemproxy-md5.weighted6.csv", "twemproxy", "md5", 0, true, 1499},
+        {"twemproxy-one_at_a_time.equal6.csv", "twemproxy", "one_at_a_time", 0, false, 1499},
+        {"twemproxy-one_at_a_time.weighted6.csv", "twemproxy", "one_at_a_time", 0, true, 1499},
+        {"v2.equal5.csv", "v2", NULL, 0, false, 1007},
+        {"v2.fractions9.csv", "v2", NULL, 0, false, 1007},
+        {"v2.gigabytes4.csv", "v2", NULL, 0, false, 1007},
+        {"v2.ipv6-unix8.csv", "v2", NULL, 0, false, 1007},
+        {"v2.named6.csv", "v2", NULL, 0, false, 1007},
+        {"v2.one.csv", "v2", NULL, 0, false, 1007},
+        {"v2.ties-named30.csv", "v2", NULL, 0, false, 1047},
+        {"v2.ties40.csv", "v2", NULL, 0, false, 1067},
     };
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        check_file(files[i].file, files[i].keys);
+    for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
+        check_file(&sources[i]);
     }
     return tap_done();
 }
