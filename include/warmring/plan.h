@@ -138,9 +138,11 @@ warmring_plan_balance(const warmring_ring_t *ring, warmring_plan_balance_t *bala
  * migration does, so a renamed server has not moved.
  *
  * Where both rings hash keys alike it is the sum of the arcs between
- * neighbouring points of either ring whose owners differ, over 2^32. Where
+ * neighbouring points of either ring whose owners differ, over 2^32 (of two
+ * rings without points, the hashes whose rests name different owners). Where
  * they do not, a key's two positions are independent and it is
- * 1 - sum over endpoints of share(from) x share(to).
+ * 1 - sum over endpoints of share(from) x share(to). So it is for a ring with
+ * points beside one without, where that is within points / 2^32 of the truth.
  *
  * Returns WARMRING_OK or OUT_OF_MEMORY (*moved is then 0).
  * Threads: any. Cost: one pass over both rings' points, or over their servers

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Merging the points of two rings.
+ * What flows between two rings.
  *
  * The space of 2^32 hashes is cut at every point of either ring. Within a
  * piece each ring has one owner, the server of its next point; behind a
@@ -10,6 +10,7 @@
 #include "plan/arcs.h"
 
 static const double hash_space = 4294967296.0;
+static const uint64_t hash_count = UINT64_C(1) << 32;
 
 typedef struct {
     const wr_points_t *points;
@@ -55,15 +56,38 @@ static void flow_by_shares(const warmring_ring_t *from, const warmring_ring_t *t
     }
 }
 
+/* The owners of a ring without points repeat after as many hashes as there are
+ * owners. So those of two repeat after the least common multiple, which is at
+ * most 2^32: any rest that is below what does not fill it comes once more. */
+static void flow_by_rests(const warmring_ring_t *from, const warmring_ring_t *to, wr_flow_t flow,
+                          void *context) {
+    uint64_t period = from->owners;
+    while (period % to->owners != 0) {
+        period += from->owners;
+    }
+    uint64_t whole = hash_count / period, left = hash_count % period;
+    for (uint64_t rest = 0; rest < period; rest++) {
+        uint32_t hash = (uint32_t)rest;
+        flow(context, wr_ring_owner(from, hash), wr_ring_owner(to, hash),
+             (double)(whole + (rest < left)) / hash_space);
+    }
+}
+
+static bool has_points(const warmring_ring_t *ring) {
+    return warmring_ring_points(ring) > 0;
+}
+
 bool wr_plan_independent(const warmring_ring_t *from, const warmring_ring_t *to) {
-    return !wr_ring_hashes_alike(from, to);
+    return !wr_ring_hashes_alike(from, to) || has_points(from) != has_points(to);
 }
 
 void wr_plan_flow(const warmring_ring_t *from, const warmring_ring_t *to, wr_flow_t flow,
                   void *context) {
     if (wr_plan_independent(from, to)) {
         flow_by_shares(from, to, flow, context);
-    } else {
+    } else if (has_points(from)) {
         flow_by_arcs(from, to, flow, context);
+    } else {
+        flow_by_rests(from, to, flow, context);
     }
 }

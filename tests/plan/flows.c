@@ -11,6 +11,7 @@
 
 #include "../lib/tap.h"
 #include "../ring/sample.h"
+#include "ring/ring.h"
 
 enum { LARGE = 2000 };
 
@@ -124,6 +125,88 @@ static void test_endpoints(void) {
     warmring_ring_free(to);
 }
 
+/* ---- rings without points ---- */
+
+static uint32_t owner_by_rest(const warmring_ring_t *ring, uint32_t hash) {
+    return hash % ring->members.count;
+}
+
+/* A ring of the first `count` servers whose owner is hash mod count, told by
+ * what plan/ asks of a ring. */
+static void make_modular(warmring_ring_t *ring, wr_dialect_t *dialect, const sample_t *sample,
+                         uint32_t count) {
+    *dialect = *wr_dialect_find("v2");
+    dialect->owner = owner_by_rest;
+    *ring = (warmring_ring_t){.dialect = dialect, .owners = count};
+    if (!wr_members_copy(&ring->members, sample->servers, count)) {
+        tap_bail("no memory");
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        ring->members.list[i].arc = (UINT32_MAX - i) / count + 1;
+    }
+}
+
+/* Both rests of every hash of one period, which here divides 2^32 but for a
+ * rest too small to see. */
+static void check_rests(const sample_t *sample, uint32_t before, uint32_t after) {
+    static double cells[SAMPLE_MAX * SAMPLE_MAX];
+    static unsigned seen[SAMPLE_MAX * SAMPLE_MAX];
+    wr_dialect_t dialects[2];
+    warmring_ring_t from, to;
+    double moved = -1, sum = 0, worst = 0, stayed = 0;
+    make_modular(&from, &dialects[0], sample, before);
+    make_modular(&to, &dialects[1], sample, after);
+    for (uint32_t i = 0; i < before * after; i++) {
+        seen[i] = 0;
+    }
+    for (uint32_t hash = 0; hash < before * after; hash++) {
+        seen[hash % before * after + hash % after]++;
+        stayed += hash % before == hash % after;
+    }
+    tap_status(warmring_plan_flows(&from, &to, cells, (size_t)before * after), WARMRING_OK,
+               "hash mod %u to mod %u: flows", before, after);
+    for (uint32_t i = 0; i < before * after; i++) {
+        double error = cells[i] - (double)seen[i] / (before * after);
+        sum += cells[i];
+        worst = error > worst ? error : -error > worst ? -error : worst;
+    }
+    tap_near(sum, 1, 1e-15, "they add up to 1");
+    tap_near(worst, 0, 2e-9, "they are the rests of all hashes");
+    tap_status(warmring_plan_moved(&from, &to, &moved), WARMRING_OK, "moved");
+    tap_near(moved, 1 - stayed / (before * after), before * 1e-9, "%.2f %% move", 100 * moved);
+    wr_members_free(&from.members);
+    wr_members_free(&to.members);
+}
+
+static void test_without_points(void) {
+    sample_t sample;
+    sample_fill(&sample, 40, 1);
+    check_rests(&sample, 10, 11);
+    check_rests(&sample, 20, 40);
+    check_rests(&sample, 12, 8);
+    check_rests(&sample, 7, 7);
+    check_rests(&sample, 1, 3);
+
+    wr_dialect_t dialect;
+    warmring_ring_t modular;
+    warmring_plan_flow_t top[3];
+    double moved = 0, stayed = 0;
+    size_t count = 0;
+    make_modular(&modular, &dialect, &sample, 40);
+    warmring_ring_t *ring = sample_ring(sample.servers, 40, "v2", 100);
+    tap_status(warmring_plan_moved(&modular, ring, &moved), WARMRING_OK, "to a ring with points");
+    for (uint32_t hash = 0; hash < 4000000; hash++) {
+        uint32_t far_apart = hash * 2654435769u;
+        stayed += wr_ring_owner(&modular, far_apart) == wr_ring_owner(ring, far_apart);
+    }
+    tap_near(moved, 1 - stayed / 4000000, 5 * 0.16 / 2000, "as hashes move");
+    tap_status(warmring_plan_largest_flows(ring, &modular, top, 3, &count), WARMRING_OK,
+               "and back");
+    tap_int((int64_t)count, 3, "with flows");
+    wr_members_free(&modular.members);
+    warmring_ring_free(ring);
+}
+
 /* ---- many servers ---- */
 
 static warmring_ring_t *large_ring(const char *dialect, size_t count, double density) {
@@ -218,6 +301,7 @@ static void test_memory(void) {
 int main(void) {
     test_against_matrix();
     test_endpoints();
+    test_without_points();
     check_large("v2", "v2", "2,000 servers");
     check_large("libmemcached-weighted", "v2", "2,000 servers of two dialects");
     test_memory();
