@@ -398,7 +398,7 @@ static void test_declared(fixture_t *fixture) {
  * back, and HANDOVER waits. */
 static void test_doubt(fixture_t *fixture) {
     static const char *const options[] = {
-        "deadline_ms", "100", "max_deadline_ms", "200", "retry_ms", "50", NULL};
+        "deadline_ms", "500", "max_deadline_ms", "1000", "retry_ms", "50", NULL};
     char key[CALLS_KEY_SIZE];
     plan_t plan = {.fixture = fixture, .client = steps_open(fixture_address(fixture, O), options)};
     steps_begin(plan.client, fixture_servers(fixture));
