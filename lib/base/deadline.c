@@ -7,14 +7,30 @@
 enum { NS_PER_MS = 1000000 };
 static const wr_time_t ns_per_second = 1000000000;
 
-wr_time_t wr_now(void) {
+static wr_time_t read_clock(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (wr_time_t)now.tv_sec * ns_per_second + now.tv_nsec;
 }
 
+wr_time_t wr_now(void) {
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+wr_time_t wr_about_now(wr_deadline_t deadline) {
+    wr_time_t now = read_clock(CLOCK_MONOTONIC_COARSE);
+    return now > deadline.made ? now : deadline.made;
+}
+
 wr_deadline_t wr_deadline_in_ms(uint32_t milliseconds) {
-    return (wr_deadline_t){wr_now() + (wr_time_t)milliseconds * NS_PER_MS};
+    wr_time_t now = wr_now();
+    return (wr_deadline_t){.at = now + (wr_time_t)milliseconds * NS_PER_MS, .made = now};
+}
+
+wr_deadline_t wr_deadline_share(wr_deadline_t deadline, size_t shares) {
+    wr_time_t now = wr_about_now(deadline);
+    wr_time_t left = deadline.at > now ? deadline.at - now : 0;
+    return (wr_deadline_t){.at = now + left / (wr_time_t)shares, .made = now};
 }
 
 wr_deadline_t wr_deadline_min(wr_deadline_t a, wr_deadline_t b) {

@@ -7,6 +7,7 @@
 #define WR_BASE_DEADLINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -14,11 +15,20 @@ typedef int64_t wr_time_t; /* nanoseconds of CLOCK_MONOTONIC */
 
 typedef struct {
     wr_time_t at;
+    wr_time_t made; /* when it was set; 0: not known */
 } wr_deadline_t;
 
 wr_time_t wr_now(void);
 
+/* The present for a quarter of what wr_now() costs: never ahead of it, at most
+ * a tick of the kernel (some milliseconds) behind, and not before `deadline`
+ * was made. */
+wr_time_t wr_about_now(wr_deadline_t deadline);
+
 wr_deadline_t wr_deadline_in_ms(uint32_t milliseconds);
+
+/* An equal share of what is left of a deadline. */
+wr_deadline_t wr_deadline_share(wr_deadline_t deadline, size_t shares);
 
 /* The earlier of two. */
 wr_deadline_t wr_deadline_min(wr_deadline_t a, wr_deadline_t b);

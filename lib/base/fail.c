@@ -11,13 +11,11 @@ static _Thread_local char detail[WR_DETAIL_SIZE];
 
 static const char *const texts[] = {
 #define STATUS_TEXT(name, text) [WARMRING_##name] = text,
-    WARMRING_STATUS_LIST(STATUS_TEXT)
-};
+    WARMRING_STATUS_LIST(STATUS_TEXT)};
 
 static const char *const names[] = {
 #define STATUS_NAME(name, text) [WARMRING_##name] = #name,
-    WARMRING_STATUS_LIST(STATUS_NAME)
-};
+    WARMRING_STATUS_LIST(STATUS_NAME)};
 
 static const char *pick(const char *const *list, warmring_status_t status, const char *otherwise) {
     size_t index = (size_t)status;

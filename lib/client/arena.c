@@ -62,11 +62,15 @@ void *wr_arena_take(wr_arena_t *arena, size_t length) {
     return taken;
 }
 
-void *wr_arena_array(wr_arena_t *arena, size_t count, size_t size) {
+void *wr_arena_room(wr_arena_t *arena, size_t count, size_t size) {
     if (size != 0 && count > SIZE_MAX / size) {
         return NULL;
     }
-    void *array = wr_arena_take(arena, count * size);
+    return wr_arena_take(arena, count * size);
+}
+
+void *wr_arena_array(wr_arena_t *arena, size_t count, size_t size) {
+    void *array = wr_arena_room(arena, count, size);
     if (array != NULL) {
         memset(array, 0, count * size);
     }

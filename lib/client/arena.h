@@ -19,7 +19,8 @@ typedef struct {
  * where they are until the arena is emptied. */
 void *wr_arena_take(wr_arena_t *arena, size_t length);
 
-/* `count` zeroed elements of `size` bytes. */
+/* Room for `count` elements of `size` bytes; and the same zeroed. */
+void *wr_arena_room(wr_arena_t *arena, size_t count, size_t size);
 void *wr_arena_array(wr_arena_t *arena, size_t count, size_t size);
 
 /* Gives everything back to the arena; blocks far larger than usual are

@@ -134,7 +134,7 @@ warmring_status_t warmring_acquire(warmring_t *client, warmring_topology_t **top
     return WARMRING_OK;
 }
 
-static uint32_t authority_of(const wr_operation_t *operation, wr_place_t place) {
+static uint32_t authority_of(const wr_operation_t *operation, const wr_place_t *place) {
     const wr_view_t *view = operation->view;
     wr_route_t route = wr_route(view->topology, place, WR_KIND_MODIFY, view->rollout);
     if (route.steps->step[0].action == WR_STEP_REFUSE) {
@@ -155,7 +155,8 @@ warmring_status_t warmring_locate(warmring_t *client, const char *key, size_t ke
         char buffer[WARMRING_MAX_KEY];
         warmring_bytes_t wire =
             wr_key_prefixed(client, (warmring_bytes_t){key, key_length}, buffer);
-        uint32_t seat = authority_of(&operation, wr_key_place(&operation, wire));
+        wr_place_t place = wr_key_place(&operation, wire);
+        uint32_t seat = authority_of(&operation, &place);
         snprintf(address, capacity, "%s", wr_server_address(operation.view->server[seat]));
     }
     wr_operation_end(&operation);

@@ -27,4 +27,28 @@ static inline void wr_count(wr_counters_t *counters, warmring_phase_t phase, wr_
     atomic_fetch_add_explicit(&counters->value[phase][counter], 1, memory_order_relaxed);
 }
 
+/* What one operation counts, to be added at its end: the counters are shared
+ * by all threads, and many keys cost no more than one. */
+typedef struct {
+    uint32_t counted; /* a bit for each counter that has a value */
+    uint32_t value[WR_COUNTERS];
+} wr_counts_t;
+
+_Static_assert(WR_COUNTERS <= 32, "a bit for each counter");
+
+static inline void wr_counts_note(wr_counts_t *counts, wr_counter_t counter) {
+    uint32_t bit = (uint32_t)1 << counter;
+    counts->value[counter] = (counts->counted & bit) != 0 ? counts->value[counter] + 1 : 1;
+    counts->counted |= bit;
+}
+
+static inline void wr_counts_add(const wr_counts_t *counts, wr_counters_t *counters,
+                                 warmring_phase_t phase) {
+    for (uint32_t left = counts->counted; left != 0; left &= left - 1) {
+        int counter = __builtin_ctz(left);
+        atomic_fetch_add_explicit(&counters->value[phase][counter], counts->value[counter],
+                                  memory_order_relaxed);
+    }
+}
+
 #endif

@@ -33,8 +33,8 @@ static warmring_status_t begin(multi_t *multi, warmring_t *client, const void *i
         return status;
     }
     if (wr_results_start(results, count, multi->operation.view)) {
-        multi->queue = wr_arena_array(&results->arena, count, sizeof *multi->queue);
-        multi->origin = wr_arena_array(&results->arena, count, sizeof *multi->origin);
+        multi->queue = wr_arena_room(&results->arena, count, sizeof *multi->queue);
+        multi->origin = wr_arena_room(&results->arena, count, sizeof *multi->origin);
         if (multi->queue != NULL && multi->origin != NULL) {
             return WARMRING_OK;
         }
@@ -64,8 +64,7 @@ static bool take_key(multi_t *multi, size_t index, warmring_bytes_t key, warmrin
                      bool *lost) {
     warmring_item_t *item = &multi->results->items[index];
     warmring_t *client = multi->operation.client;
-    item->size = sizeof *item;
-    item->key = key;
+    *item = (warmring_item_t){.size = sizeof *item, .key = key};
     item->status = wr_key_check(client, key);
     if (item->status != WARMRING_OK) {
         wr_results_refuse(multi->results, index);
@@ -91,7 +90,7 @@ warmring_status_t warmring_get_multi(warmring_t *client, const warmring_bytes_t 
     if (status != WARMRING_OK) {
         return status;
     }
-    wr_read_t *reads = wr_arena_array(&results->arena, count, sizeof *reads);
+    wr_read_t *reads = wr_arena_room(&results->arena, count, sizeof *reads);
     bool lost = reads == NULL;
     for (size_t i = 0; i < count && !lost; i++) {
         wr_read_t *read = &reads[multi.batched];

@@ -42,10 +42,11 @@ typedef struct {
     size_t count;
     wr_request_t **queue;
     wr_watch_t *watch;
+    wr_counts_t *counts;
 } batch_t;
 
 static void count_event(const batch_t *batch, wr_counter_t counter) {
-    wr_count(&batch->operation->client->counters, batch->operation->view->phase, counter);
+    wr_counts_note(batch->counts, counter);
 }
 
 static wr_server_t *server_of(const batch_t *batch, const wr_read_t *read, warmring_side_t side) {
@@ -217,30 +218,33 @@ static wr_deadline_t deadline_of(const batch_t *batch, uint8_t state) {
     for (size_t i = 0; i < batch->count && state < SETTLE; i++) {
         const wr_read_t *read = &batch->reads[i];
         if (read->state <= state && may_fall_back(read) && (state == FIRST || batch->count > 1)) {
-            return (wr_deadline_t){wr_now() + wr_deadline_left(deadline) / 2};
+            return wr_deadline_share(deadline, 2);
         }
     }
     return deadline;
 }
 
-static void run_round(const batch_t *batch, uint8_t state) {
+/* Returns how many keys are not done after it. */
+static size_t run_round(const batch_t *batch, uint8_t state) {
     size_t asked = 0;
+    size_t open = 0;
     for (size_t i = 0; i < batch->count; i++) {
         if (batch->reads[i].state == state) {
             batch->queue[asked++] = rounds[state].ask(batch, &batch->reads[i]);
         }
     }
-    if (asked == 0) {
-        return;
+    if (asked > 0) {
+        wr_run(batch->queue, asked, deadline_of(batch, state));
     }
-    wr_run(batch->queue, asked, deadline_of(batch, state));
     for (size_t i = 0; i < batch->count; i++) {
         wr_read_t *read = &batch->reads[i];
         if (read->state == state) {
             report(batch, read, state);
             read->state = rounds[state].answered(batch, read);
         }
+        open += read->state != DONE;
     }
+    return open;
 }
 
 /* Reads what a cas will be bound to. */
@@ -267,11 +271,17 @@ static uint8_t first_round(const batch_t *batch, const wr_read_t *read) {
 static void choose_way(const batch_t *batch, wr_read_t *read) {
     const wr_operation_t *operation = batch->operation;
     bool for_cas = (operation->mode & WARMRING_FOR_CAS) != 0;
-    read->route = wr_route(operation->view->topology, wr_key_place(operation, read->key),
+    wr_place_t place = wr_key_place(operation, read->key);
+    read->route = wr_route(operation->view->topology, &place,
                            for_cas ? WR_KIND_MODIFY : WR_KIND_READ, operation->view->rollout);
+    read->state = FIRST;
+    read->leased = false;
+    read->fault = WARMRING_OK;
     if (wr_is_bound(&read->route)) {
         read_bound(batch, read);
     } else if (read->route.steps->step[0].action == WR_STEP_REFUSE) {
+        read->answered_by = WARMRING_OLD_RING;
+        read->answer = (wr_request_t){.key = read->key};
         read->answer.status =
             wr_fail(WARMRING_TRY_AGAIN, "the key is being handed over in phase %s",
                     warmring_phase_name(operation->view->phase));
@@ -302,16 +312,20 @@ static void count_result(const batch_t *batch, const wr_read_t *read) {
 
 void wr_read(const wr_operation_t *operation, wr_read_t *reads, size_t count, wr_request_t **queue,
              wr_watch_t *watch) {
-    batch_t batch = {operation, reads, count, queue, watch};
+    wr_counts_t counts;
+    batch_t batch = {operation, reads, count, queue, watch, &counts};
+    counts.counted = 0;
     for (size_t i = 0; i < count; i++) {
         choose_way(&batch, &reads[i]);
     }
-    for (uint8_t state = FIRST; state < DONE; state++) {
-        run_round(&batch, state);
+    size_t open = count;
+    for (uint8_t state = FIRST; open > 0; state++) {
+        open = run_round(&batch, state);
     }
     for (size_t i = 0; i < count; i++) {
         count_result(&batch, &reads[i]);
     }
+    wr_counts_add(&counts, &operation->client->counters, operation->view->phase);
 }
 
 warmring_token_t wr_read_token(const wr_operation_t *operation, const wr_read_t *read) {

@@ -8,20 +8,22 @@
 #include "client/client.h"
 #include "client/watch.h"
 
-/* One key to read. The caller sets `key` and `sink` and zeroes the rest. */
+/* One key to read. The caller sets `key` and `sink`, wr_read() all else. */
 typedef struct {
     warmring_bytes_t key; /* as sent */
     wr_sink_t *sink;
 
     wr_route_t route;
-    wr_request_t answer; /* the last read; in the end, the result */
-    wr_request_t side;   /* lease, fill and removal of a ghost, at N */
-    uint8_t answered_by; /* warmring_side_t of `answer` */
     uint8_t state;
+    uint8_t answered_by; /* warmring_side_t of `answer` */
     bool leased;
     warmring_status_t fault; /* of N, when O was asked because of it */
-    wr_time_t leased_over;   /* when the connection of the lease was opened */
-    wr_time_t asked_at;      /* when O was asked, for what is left of a TTL */
+    wr_request_t answer;     /* the last read; in the end, the result */
+
+    /* set when they are first needed */
+    wr_request_t side;     /* lease, fill and removal of a ghost, at N */
+    wr_time_t leased_over; /* when the connection of the lease was opened */
+    wr_time_t asked_at;    /* when O was asked, for what is left of a TTL */
 } wr_read_t;
 
 /*

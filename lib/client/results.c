@@ -57,7 +57,7 @@ static void forget(warmring_results_t *results) {
 
 bool wr_results_start(warmring_results_t *results, size_t count, const wr_view_t *view) {
     forget(results);
-    results->items = wr_arena_array(&results->arena, count, sizeof *results->items);
+    results->items = wr_arena_room(&results->arena, count, sizeof *results->items);
     results->servers = wr_arena_array(&results->arena, view->seats, sizeof *results->servers);
     if (results->items == NULL || results->servers == NULL) {
         forget(results);

@@ -28,8 +28,8 @@ struct warmring_results {
     wr_watch_t watch; /* notes the status of each server */
 };
 
-/* Empties the results and makes room for `count` items of `view`. False when
- * memory is out; they are empty then. */
+/* Empties the results and makes room for `count` items of `view`, which the
+ * caller fills. False when memory is out; they are empty then. */
 bool wr_results_start(warmring_results_t *results, size_t count, const wr_view_t *view);
 
 /* Copies addresses and keeps the servers that were asked; the view may go

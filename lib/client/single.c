@@ -28,7 +28,9 @@ static warmring_status_t get_in_view(const wr_operation_t *operation, wr_sink_t 
                                      warmring_item_t *item) {
     char buffer[WARMRING_MAX_KEY];
     wr_request_t *queue[1];
-    wr_read_t read = {.key = wr_key_prefixed(operation->client, item->key, buffer), .sink = sink};
+    wr_read_t read;
+    read.key = wr_key_prefixed(operation->client, item->key, buffer);
+    read.sink = sink;
     wr_read(operation, &read, 1, queue, NULL);
     fill_item(item, &read.answer, wr_read_token(operation, &read));
     return read.answer.status;

@@ -77,7 +77,7 @@ static void choose_way(const batch_t *batch, wr_write_t *write) {
     const wr_operation_t *operation = batch->operation;
     wr_place_t place = wr_key_place(operation, write->command.key);
     write->route =
-        wr_route(operation->view->topology, place, write->kind, operation->view->rollout);
+        wr_route(operation->view->topology, &place, write->kind, operation->view->rollout);
     write->steps = step_of(write, 1).action == WR_STEP_NONE ? 1 : WR_STEPS;
     write->command.noreply = write->steps == 1 && (operation->mode & WARMRING_NOREPLY) != 0;
     write->status = find_refusal(batch, write);
@@ -122,7 +122,7 @@ static wr_deadline_t deadline_of(const batch_t *batch, unsigned step) {
     wr_deadline_t deadline = batch->operation->deadline;
     for (size_t i = 0; batch->count > 1 && i < batch->count; i++) {
         if (step + 1 < batch->writes[i].steps) {
-            return (wr_deadline_t){wr_now() + wr_deadline_left(deadline) / 2};
+            return wr_deadline_share(deadline, 2);
         }
     }
     return deadline;

@@ -20,12 +20,14 @@ static void expect(struct pollfd *wait, short events, size_t *open) {
     }
 }
 
-static size_t start_all(wr_batch_part_t *parts, struct pollfd *waits, size_t count) {
+static size_t start_all(wr_batch_part_t *parts, struct pollfd *waits, size_t count,
+                        wr_deadline_t deadline) {
     size_t open = count;
     for (size_t i = 0; i < count; i++) {
         wr_connection_t *connection = parts[i].connection;
         waits[i].fd = connection->transport->descriptor(connection);
-        short events = connection->transport->start(connection, parts[i].requests, parts[i].count);
+        short events =
+            connection->transport->start(connection, parts[i].requests, parts[i].count, deadline);
         expect(&waits[i], events, &open);
     }
     return open;
@@ -42,7 +44,7 @@ static void step_ready(wr_batch_part_t *parts, struct pollfd *waits, size_t coun
 
 static void run_together(wr_batch_part_t *parts, struct pollfd *waits, size_t count,
                          wr_deadline_t deadline) {
-    size_t open = start_all(parts, waits, count);
+    size_t open = start_all(parts, waits, count, deadline);
     bool last = false;
     while (open > 0 && !last) {
         int left = wr_deadline_left_ms(deadline);

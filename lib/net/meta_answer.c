@@ -264,7 +264,9 @@ static void answer_one(wr_meta_exchange_t *exchange, const wr_meta_reply_t *repl
 }
 
 static void answer_line(wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
-    wr_meta_skip_silent(exchange, exchange->encoded);
+    if (exchange->list_end == 0) {
+        wr_meta_skip_silent(exchange, exchange->encoded);
+    }
     if (exchange->quiet_in > 0) {
         answer_quiet(exchange, reply);
         return;
@@ -278,7 +280,7 @@ static void answer_line(wr_meta_exchange_t *exchange, const wr_meta_reply_t *rep
         exchange->list_end = length == 0 ? 0 : exchange->answered + length;
         exchange->list_next = exchange->answered;
     }
-    const error_t *error = find_error(reply);
+    const error_t *error = reply->kind < WR_META_ERROR ? NULL : find_error(reply);
     if (error != NULL) {
         answer_error(exchange, error, reply);
     } else if (exchange->list_end != 0) {

@@ -199,8 +199,9 @@ static short wants(wr_meta_connection_t *connection) {
     return has_unsent(&connection->exchange) ? POLLIN | POLLOUT : POLLIN;
 }
 
-short wr_meta_start(wr_connection_t *connection, wr_request_t **requests, size_t count) {
-    mine(connection)->begun = wr_now();
+short wr_meta_start(wr_connection_t *connection, wr_request_t **requests, size_t count,
+                    wr_deadline_t deadline) {
+    mine(connection)->begun = wr_about_now(deadline);
     begin(mine(connection), requests, count);
     return wants(mine(connection));
 }
@@ -269,17 +270,20 @@ static void wait_and_receive(wr_meta_connection_t *connection, wr_deadline_t dea
     }
 }
 
+static wr_time_t left_from(wr_time_t begun, wr_deadline_t deadline) {
+    return deadline.at > begun ? deadline.at - begun : 0;
+}
+
 void wr_meta_receive(wr_connection_t *base, wr_request_t **requests, size_t count,
                      wr_deadline_t deadline) {
     (void)requests;
     (void)count;
     wr_meta_connection_t *connection = mine(base);
     int late = 0;
+    connection->begun = wr_about_now(deadline);
     for (bool first = true; !wr_meta_done(&connection->exchange); first = false) {
-        wr_time_t left = wr_deadline_left(deadline);
-        if (first) {
-            connection->begun = deadline.at - left;
-        }
+        wr_time_t left =
+            first ? left_from(connection->begun, deadline) : wr_deadline_left(deadline);
         if (left == 0 && ++late > LATE_READS) {
             expire(connection, time_given(connection, deadline));
         } else if (has_unsent(&connection->exchange)) {

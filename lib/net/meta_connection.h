@@ -49,7 +49,8 @@ void wr_meta_send(wr_connection_t *connection, wr_request_t **requests, size_t c
 void wr_meta_receive(wr_connection_t *connection, wr_request_t **requests, size_t count,
                      wr_deadline_t deadline);
 int wr_meta_descriptor(const wr_connection_t *connection);
-short wr_meta_start(wr_connection_t *connection, wr_request_t **requests, size_t count);
+short wr_meta_start(wr_connection_t *connection, wr_request_t **requests, size_t count,
+                    wr_deadline_t deadline);
 short wr_meta_step(wr_connection_t *connection, short ready);
 void wr_meta_expire(wr_connection_t *connection);
 

@@ -52,24 +52,33 @@ static bool is_digit(char c) {
     return (unsigned)(c - '0') < 10;
 }
 
-/* Nineteen digits cannot overflow 64 bits; more are checked one by one. */
-static bool read_number(cursor_t *cursor, uint64_t most, uint64_t *number) {
-    enum { SAFE_DIGITS = 19 };
-    const char *at = cursor->at;
+/* The digits up to `end` overflow no 64 bits. */
+static bool fits(const char *at, const char *end) {
     uint64_t value = 0;
-    for (; is_digit(*at) && at - cursor->at < SAFE_DIGITS; at++) {
-        value = value * 10 + (uint64_t)(*at - '0');
-    }
-    for (; is_digit(*at); at++) {
+    for (; at < end; at++) {
         if (__builtin_mul_overflow(value, 10, &value) ||
             __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value)) {
             return false;
         }
     }
-    bool found = at != cursor->at && value <= most;
+    return true;
+}
+
+/* Nineteen digits cannot overflow 64 bits; more are looked at again. */
+static bool read_number(cursor_t *cursor, uint64_t most, uint64_t *number) {
+    enum { SAFE_DIGITS = 19 };
+    const char *at = cursor->at;
+    uint64_t value = 0;
+    for (; is_digit(*at); at++) {
+        value = value * 10 + (uint64_t)(*at - '0');
+    }
+    if (at == cursor->at || value > most ||
+        (at - cursor->at > SAFE_DIGITS && !fits(cursor->at, at))) {
+        return false;
+    }
     cursor->at = at;
     *number = value;
-    return found;
+    return true;
 }
 
 static bool read_space(cursor_t *cursor) {
@@ -236,13 +245,22 @@ static const char *read_rest(cursor_t *cursor, shape_t shape, wr_meta_reply_t *r
     return NULL;
 }
 
+/* Too short for a call of memcmp(). The line has a CR LF behind `length`. */
+static bool starts_with(const char *line, size_t length, const word_t *word) {
+    if (word->length > length || (unsigned char)line[word->length] > ' ') {
+        return false;
+    }
+    size_t same = 1;
+    while (same < word->length && line[same] == word->word[same]) {
+        same++;
+    }
+    return same == word->length;
+}
+
 static const word_t *find_word(const char *line, size_t length) {
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        const word_t *word = &words[i];
-        if (word->word[0] == line[0] && word->length <= length &&
-            (unsigned char)line[word->length] <= ' ' &&
-            memcmp(line, word->word, word->length) == 0) {
-            return word;
+        if (words[i].word[0] == line[0] && starts_with(line, length, &words[i])) {
+            return &words[i];
         }
     }
     return NULL;

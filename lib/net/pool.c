@@ -74,6 +74,7 @@ static void lock(wr_pool_t *pool, wr_connection_t **doomed) {
         *doomed = pool->idle;
         pool->idle = NULL;
         pool->open = 0;
+        pool->waiting = 0;
         init_condition(&pool->freed);
     }
 }
@@ -142,15 +143,15 @@ void wr_pool_destroy(wr_pool_t *pool) {
     pthread_cond_destroy(&pool->freed);
 }
 
-/* Those idle for too long; looks at most four times in an idle time. */
-static wr_connection_t *trim_locked(wr_server_t *server, wr_time_t now) {
+/* Those idle for too long are doomed; looks at most four times in an idle
+ * time. */
+static void trim_locked(wr_server_t *server, wr_time_t now, wr_connection_t **doomed) {
     wr_pool_t *pool = &server->pool;
     wr_time_t limit = (wr_time_t)server->config->idle_close_ms * NS_PER_MS;
-    if (now < pool->trim_at) {
-        return NULL;
+    if (now >= pool->trim_at) {
+        pool->trim_at = now + limit / 4;
+        *doomed = join(*doomed, cut(pool, idle_after, now - limit));
     }
-    pool->trim_at = now + limit / 4;
-    return cut(pool, idle_after, now - limit);
 }
 
 static wr_connection_t *pop(wr_pool_t *pool, wr_time_t opened_before) {
@@ -174,6 +175,14 @@ static uint32_t idle_count(const wr_pool_t *pool) {
     return count;
 }
 
+/* False when the time is over. */
+static bool wait_freed(wr_pool_t *pool, const struct timespec *until) {
+    pool->waiting++;
+    bool in_time = pthread_cond_timedwait(&pool->freed, pool->mutex, until) == 0;
+    pool->waiting--;
+    return in_time;
+}
+
 static warmring_status_t wait_locked(wr_server_t *server, wr_deadline_t deadline, wr_time_t started,
                                      wr_connection_t **connection) {
     wr_pool_t *pool = &server->pool;
@@ -194,7 +203,7 @@ static warmring_status_t wait_locked(wr_server_t *server, wr_deadline_t deadline
                            (long long)((deadline.at - started + NS_PER_MS - 1) / NS_PER_MS),
                            server->config->pool_max);
         }
-        late = pthread_cond_timedwait(&pool->freed, pool->mutex, &until) != 0;
+        late = !wait_freed(pool, &until);
     }
 }
 
@@ -205,7 +214,7 @@ static wr_connection_t *wait_for_old(wr_pool_t *pool, wr_time_t opened_before,
     wr_connection_t *connection = NULL;
     bool late = false;
     while (connection == NULL && !late && pool->open > idle_count(pool)) {
-        late = pthread_cond_timedwait(&pool->freed, pool->mutex, &until) != 0;
+        late = !wait_freed(pool, &until);
         connection = pop(pool, opened_before);
     }
     if (connection == NULL) {
@@ -250,7 +259,7 @@ static warmring_status_t resolve(wr_server_t *server, wr_deadline_t deadline,
 
 /* An equal share of what is left for each address yet to be tried. */
 static wr_deadline_t share(const wr_server_t *server, wr_deadline_t deadline, size_t tries) {
-    wr_deadline_t slice = {wr_now() + wr_deadline_left(deadline) / (wr_time_t)tries};
+    wr_deadline_t slice = wr_deadline_share(deadline, tries);
     uint32_t cap = server->config->connect_timeout_ms;
     return cap == 0 ? slice : wr_deadline_min(slice, wr_deadline_in_ms(cap));
 }
@@ -376,11 +385,11 @@ warmring_status_t wr_pool_take(wr_server_t *server, wr_time_t opened_before, boo
                                wr_deadline_t deadline, wr_connection_t **connection,
                                wr_verdict_t *verdict) {
     wr_pool_t *pool = &server->pool;
-    wr_time_t now = wr_now();
+    wr_time_t now = wr_about_now(deadline);
     wr_connection_t *doomed;
     *verdict = WR_VERDICT_NEUTRAL;
     lock(pool, &doomed);
-    doomed = join(doomed, trim_locked(server, now));
+    trim_locked(server, now, &doomed);
     *connection = pop(pool, opened_before);
     if (*connection == NULL && opened_before != 0 && patient) {
         *connection = wait_for_old(pool, opened_before, deadline);
@@ -407,25 +416,48 @@ warmring_status_t wr_pool_take(wr_server_t *server, wr_time_t opened_before, boo
     return status;
 }
 
-void wr_pool_give(wr_server_t *server, wr_connection_t *connection) {
-    wr_pool_t *pool = &server->pool;
-    if (connection->broken || connection->generation != wr_fork_generation()) {
-        bool counted = connection->generation == wr_fork_generation();
-        dispose_one(connection);
-        if (counted) {
-            uncount_one(pool);
-        }
-        return;
+/* Counts under the pool's lock, which is held anyway: so there is one writer,
+ * and readers need no lock. */
+static void add_locked(wr_server_t *server, int counter, uint32_t number) {
+    _Atomic uint64_t *at = &server->counters[counter];
+    atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + number,
+                          memory_order_relaxed);
+}
+
+static void count_locked(wr_server_t *server, const wr_tally_t *tally) {
+    add_locked(server, WR_COUNT_requests, tally->requests);
+    add_locked(server, WR_COUNT_hits, tally->hits);
+    add_locked(server, WR_COUNT_misses, tally->misses);
+}
+
+/* False for another process's connection, which was never counted here. */
+static bool put_back_locked(wr_pool_t *pool, wr_connection_t *connection) {
+    bool ours = connection->generation == wr_fork_generation();
+    if (ours && !connection->broken) {
+        connection->next = pool->idle;
+        pool->idle = connection;
+        return true;
     }
+    pool->open -= ours && pool->open > 0;
+    return false;
+}
+
+void wr_pool_give(wr_server_t *server, wr_connection_t *connection, const wr_tally_t *tally) {
+    wr_pool_t *pool = &server->pool;
     wr_connection_t *doomed;
-    connection->idle_since = wr_now();
+    connection->idle_since = wr_about_now((wr_deadline_t){.at = 0});
     lock(pool, &doomed);
-    doomed = join(doomed, trim_locked(server, connection->idle_since));
-    connection->next = pool->idle;
-    pool->idle = connection;
-    pthread_cond_signal(&pool->freed);
+    count_locked(server, tally);
+    trim_locked(server, connection->idle_since, &doomed);
+    bool kept = put_back_locked(pool, connection);
+    if (pool->waiting > 0) {
+        pthread_cond_signal(&pool->freed);
+    }
     pthread_mutex_unlock(pool->mutex);
     dispose(doomed);
+    if (!kept) {
+        dispose_one(connection);
+    }
 }
 
 static void remove_idle(wr_server_t *server, bool (*keep)(const wr_connection_t *, wr_time_t),

@@ -26,6 +26,7 @@ typedef struct {
     pthread_cond_t freed;
     wr_connection_t *idle; /* the last one used first */
     uint32_t open;         /* idle, in use and being opened */
+    uint32_t waiting;      /* callers that wait for `freed` */
     uint32_t generation;
     wr_time_t trim_at;
     wr_resolved_t resolved;
@@ -47,8 +48,13 @@ void wr_pool_destroy(wr_pool_t *pool);
 warmring_status_t wr_pool_take(wr_server_t *server, wr_time_t opened_before, bool patient, wr_deadline_t deadline,
                                wr_connection_t **connection, wr_verdict_t *verdict);
 
-/* Takes it back; closes it when it is broken. */
-void wr_pool_give(wr_server_t *server, wr_connection_t *connection);
+/* What a connection's work adds to the server's counters. */
+typedef struct {
+    uint32_t requests, hits, misses;
+} wr_tally_t;
+
+/* Takes it back, with what it did; closes it when it is broken. */
+void wr_pool_give(wr_server_t *server, wr_connection_t *connection, const wr_tally_t *tally);
 
 /* Closes idle connections that were opened before `time`. */
 void wr_pool_flush(wr_server_t *server, wr_time_t time);

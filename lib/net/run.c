@@ -26,15 +26,9 @@
 
 #include "base/memory.h"
 #include "net/batch_poll.h"
+#include "net/groups.h"
 
-typedef struct {
-    wr_request_t **requests;
-    size_t count;
-    wr_server_t *server;
-    wr_connection_t *connection; /* NULL: nothing to collect */
-    wr_admission_t admission;
-    bool was_used;
-} group_t;
+typedef wr_group_t group_t;
 
 static void clear_answer(wr_request_t *request) {
     request->status = WARMRING_OK;
@@ -50,55 +44,81 @@ static void clear_answer(wr_request_t *request) {
 
 /* ---- accounting -------------------------------------------------------- */
 
-/* The counter of a fault, or -1. */
-static int counter_of(warmring_status_t status) {
-    static const signed char counters[WARMRING_OUT_OF_MEMORY + 1] = {
-        [WARMRING_TIMEOUT] = WR_COUNT_timeouts + 1,
-        [WARMRING_SERVER_ERROR] = WR_COUNT_server_errors + 1,
-        [WARMRING_TOO_LARGE] = WR_COUNT_server_errors + 1,
-        [WARMRING_PROTOCOL_ERROR] = WR_COUNT_protocol_errors + 1,
-    };
-    return counters[status] - 1;
+/* What a status says, as bits, and the counter of a fault, + 1. */
+enum { ANSWER = 1, LIFE = 2, AGAINST = 4, LOST = 8, OUT_OF_STEP = 16 };
+
+typedef struct {
+    uint8_t signs;
+    int8_t counter;
+} sign_t;
+
+static const sign_t sign_table[WARMRING_OUT_OF_MEMORY + 1] = {
+    [WARMRING_OK] = {ANSWER | LIFE, 0},
+    [WARMRING_NOT_FOUND] = {ANSWER | LIFE, 0},
+    [WARMRING_NOT_STORED] = {ANSWER | LIFE, 0},
+    [WARMRING_EXISTS] = {ANSWER | LIFE, 0},
+    [WARMRING_NOT_NUMERIC] = {ANSWER | LIFE, 0},
+    [WARMRING_BUFFER_TOO_SMALL] = {ANSWER | LIFE, 0},
+    [WARMRING_TOO_LARGE] = {ANSWER | LIFE, WR_COUNT_server_errors + 1},
+    [WARMRING_SERVER_ERROR] = {LIFE, WR_COUNT_server_errors + 1},
+    [WARMRING_TIMEOUT] = {AGAINST, WR_COUNT_timeouts + 1},
+    [WARMRING_PROTOCOL_ERROR] = {AGAINST | OUT_OF_STEP, WR_COUNT_protocol_errors + 1},
+    [WARMRING_CONNECTION_LOST] = {AGAINST | LOST, 0},
+};
+
+static const sign_t *sign_of(const wr_request_t *request) {
+    return &sign_table[request->status];
 }
 
-static void count_answer(wr_server_t *server, const wr_request_t *request) {
-    int counter = counter_of(request->status);
-    if (counter >= 0) {
-        wr_count(server, counter, 1);
-    } else if (wr_verb_info(request->verb)->reads) {
-        if (request->status == WARMRING_NOT_FOUND) {
-            wr_count(server, WR_COUNT_misses, 1);
-        } else if (wr_is_answer(request->status)) {
-            wr_count(server, WR_COUNT_hits, 1);
-        }
+static void count_fault(wr_server_t *server, const sign_t *sign) {
+    if (sign->counter > 0) {
+        wr_count(server, sign->counter - 1, 1);
     }
 }
 
-static bool speaks_for_life(const wr_request_t *request) {
-    return request->sent && !request->noreply &&
-           (wr_is_answer(request->status) || request->status == WARMRING_SERVER_ERROR);
+static bool is_lost(const wr_request_t *request) {
+    return request->status == WARMRING_CONNECTION_LOST;
 }
 
-static bool speaks_against(const wr_request_t *request) {
-    return request->sent &&
-           (request->status == WARMRING_TIMEOUT || request->status == WARMRING_CONNECTION_LOST ||
-            request->status == WARMRING_PROTOCOL_ERROR);
+static bool is_lost_unsent(const wr_request_t *request) {
+    return is_lost(request) && !request->sent;
 }
 
-static bool any(const group_t *group, bool (*holds)(const wr_request_t *)) {
-    for (size_t i = 0; i < group->count; i++) {
-        if (holds(group->requests[i])) {
-            return true;
-        }
-    }
-    return false;
+static bool may_repeat(const wr_request_t *request) {
+    return (is_lost(request) || request->status == WARMRING_PROTOCOL_ERROR) &&
+           (!request->sent || wr_verb_info(request->verb)->idempotent);
 }
 
-static wr_verdict_t verdict_of(const group_t *group) {
-    if (any(group, speaks_against)) {
+/* What became of a group on its connection. */
+typedef struct {
+    unsigned signs; /* of all; LIFE and AGAINST only of what was sent */
+    wr_tally_t tally;
+} outcome_t;
+
+/* What was not sent tells nothing about the server, and what waits for no
+ * answer nothing for its life. */
+static unsigned signs_to_note(const wr_request_t *request, const sign_t *sign) {
+    unsigned ignored = request->sent ? 0 : LIFE | AGAINST;
+    ignored |= request->noreply ? LIFE : 0;
+    return sign->signs & ~ignored;
+}
+
+static void note(outcome_t *outcome, wr_server_t *server, const wr_request_t *request) {
+    const sign_t *sign = sign_of(request);
+    const wr_verb_info_t *verb = wr_verb_info(request->verb);
+    bool is_read = verb->reads && (sign->signs & ANSWER) != 0 && sign->counter == 0;
+    outcome->signs |= signs_to_note(request, sign);
+    outcome->tally.requests += request->sent;
+    outcome->tally.hits += is_read && request->status != WARMRING_NOT_FOUND;
+    outcome->tally.misses += is_read && request->status == WARMRING_NOT_FOUND;
+    count_fault(server, sign);
+}
+
+static wr_verdict_t verdict_of(const outcome_t *outcome) {
+    if ((outcome->signs & AGAINST) != 0) {
         return WR_VERDICT_FAILED;
     }
-    return any(group, speaks_for_life) ? WR_VERDICT_ALIVE : WR_VERDICT_NEUTRAL;
+    return (outcome->signs & LIFE) != 0 ? WR_VERDICT_ALIVE : WR_VERDICT_NEUTRAL;
 }
 
 static void leave(group_t *group, wr_verdict_t verdict) {
@@ -113,10 +133,7 @@ static void leave(group_t *group, wr_verdict_t verdict) {
 static void fail_all(group_t *group, warmring_status_t status) {
     for (size_t i = 0; i < group->count; i++) {
         group->requests[i]->status = status;
-        int counter = counter_of(status);
-        if (counter >= 0) {
-            wr_count(group->server, counter, 1);
-        }
+        count_fault(group->server, sign_of(group->requests[i]));
     }
 }
 
@@ -186,7 +203,7 @@ static void begin(group_t *group, wr_deadline_t deadline) {
     wr_verdict_t verdict = WR_VERDICT_NEUTRAL;
     group->connection = NULL;
     warmring_status_t status =
-        wr_deadline_passed(deadline)
+        wr_about_now(deadline) >= deadline.at
             ? wr_fail(WARMRING_TIMEOUT, "%s: deadline passed before anything was sent",
                       server->address)
             : take(group, deadline, &verdict);
@@ -195,9 +212,6 @@ static void begin(group_t *group, wr_deadline_t deadline) {
         fail_all(group, status);
         leave(group, verdict);
         return;
-    }
-    for (size_t i = 0; i < group->count; i++) {
-        group->requests[i]->opened_at = group->connection->opened_at;
     }
     group->was_used = group->connection->used;
     for (size_t i = 0; i < group->count; i++) {
@@ -216,62 +230,41 @@ static void enter(group_t *group, wr_deadline_t deadline) {
     wr_count(group->server, WR_COUNT_fast_failures, group->count - 1);
 }
 
-static bool is_lost(const wr_request_t *request) {
-    return request->status == WARMRING_CONNECTION_LOST;
-}
-
-static bool is_out_of_step(const wr_request_t *request) {
-    return request->status == WARMRING_PROTOCOL_ERROR;
-}
-
-static bool is_lost_unsent(const wr_request_t *request) {
-    return is_lost(request) && !request->sent;
-}
-
-static bool may_repeat(const wr_request_t *request) {
-    return (is_lost(request) || is_out_of_step(request)) &&
-           (!request->sent || wr_verb_info(request->verb)->idempotent);
-}
-
-static void collect(group_t *group, wr_deadline_t deadline) {
+static void collect(group_t *group, wr_deadline_t deadline, outcome_t *outcome) {
     wr_server_t *server = group->server;
     group->connection->transport->receive(group->connection, group->requests, group->count,
                                           deadline);
-    uint64_t sent = 0;
+    *outcome = (outcome_t){0};
     for (size_t i = 0; i < group->count; i++) {
-        sent += group->requests[i]->sent;
-        count_answer(server, group->requests[i]);
+        note(outcome, server, group->requests[i]);
     }
-    wr_count(server, WR_COUNT_requests, sent);
-    if (any(group, is_lost)) {
+    if ((outcome->signs & LOST) != 0) {
         wr_count(server, WR_COUNT_lost_connections, 1);
     }
-    if (any(group, is_out_of_step)) {
+    if ((outcome->signs & OUT_OF_STEP) != 0) {
         atomic_store(&server->speech, WR_SPEECH_UNKNOWN);
     }
-    if (any(group, speaks_for_life)) {
-        group->connection->used = true;
-    }
+    group->connection->used |= (outcome->signs & LIFE) != 0;
 }
 
 /* ---- rounds ------------------------------------------------------------ */
 
 /* Whether the connection was of no use before the first request. */
-static bool was_stale(const group_t *group) {
-    return group->was_used && !any(group, speaks_for_life) &&
-           (any(group, is_lost) || any(group, is_out_of_step));
+static bool was_stale(const group_t *group, const outcome_t *outcome) {
+    return group->was_used && (outcome->signs & LIFE) == 0 &&
+           (outcome->signs & (LOST | OUT_OF_STEP)) != 0;
 }
 
 /* What of a collected group goes into another round; it moves to the front. */
-static size_t choose_again(group_t *group, bool *stale_before) {
-    if (any(group, speaks_for_life)) {
-        return partition(group, is_lost_unsent);
+static size_t choose_again(group_t *group, const outcome_t *outcome, bool *stale_before) {
+    if ((outcome->signs & LIFE) != 0) {
+        return (outcome->signs & LOST) != 0 ? partition(group, is_lost_unsent) : 0;
     }
-    if (*stale_before || !was_stale(group)) {
+    if (*stale_before || !was_stale(group, outcome)) {
         return 0;
     }
     *stale_before = true;
-    if (any(group, is_lost)) {
+    if ((outcome->signs & LOST) != 0) {
         wr_pool_flush(group->server, wr_now());
     }
     return partition(group, may_repeat);
@@ -301,24 +294,30 @@ static void again(group_t *group, size_t number, wr_deadline_t deadline) {
     }
 }
 
+/* A connection that had been used and was lost for good may have been stale,
+ * which says nothing against the server but something against its siblings. */
+static wr_verdict_t last_verdict(const group_t *group, const outcome_t *outcome, bool first) {
+    if (group->was_used && first && (outcome->signs & LOST) != 0) {
+        wr_pool_flush(group->server, wr_now());
+        return WR_VERDICT_NEUTRAL;
+    }
+    return verdict_of(outcome);
+}
+
 /* Collects a group and sees it to its end. */
 static void finish(group_t *group, wr_deadline_t deadline) {
     bool stale_before = false;
     while (group->connection != NULL) {
         wr_detail_t detail;
+        outcome_t outcome;
         wr_detail_save(&detail);
-        collect(group, deadline);
-        wr_verdict_t verdict = verdict_of(group);
         bool first = !stale_before;
-        size_t number = choose_again(group, &stale_before);
-        wr_pool_give(group->server, group->connection);
+        collect(group, deadline, &outcome);
+        size_t number = choose_again(group, &outcome, &stale_before);
+        wr_pool_give(group->server, group->connection, &outcome.tally);
         group->connection = NULL;
         if (number == 0) {
-            if (group->was_used && first && any(group, is_lost)) {
-                wr_pool_flush(group->server, wr_now());
-                verdict = WR_VERDICT_NEUTRAL;
-            }
-            leave(group, verdict);
+            leave(group, last_verdict(group, &outcome, first));
             return;
         }
         if (!leaves_fault(group, number)) {
@@ -344,99 +343,42 @@ void wr_run_one(wr_request_t *request, wr_deadline_t deadline) {
 
 /* ---- several servers --------------------------------------------------- */
 
-static bool in_order(const wr_request_t *first, const wr_request_t *second) {
-    return first->server->id <= second->server->id;
-}
-
-/* Merge sort: stable, and nothing to do for requests grouped already. */
-static void sort(wr_request_t **requests, size_t count, wr_request_t **space) {
-    if (count < 2) {
-        return;
-    }
-    size_t half = count / 2;
-    sort(requests, half, space);
-    sort(requests + half, count - half, space);
-    if (in_order(requests[half - 1], requests[half])) {
-        return;
-    }
-    memcpy(space, requests, half * sizeof *space);
-    size_t left = 0;
-    size_t right = half;
-    for (size_t i = 0; left < half; i++) {
-        bool take_left = right == count || in_order(space[left], requests[right]);
-        requests[i] = take_left ? space[left++] : requests[right++];
-    }
-}
-
-static size_t make_groups(wr_request_t **requests, size_t count, group_t *groups) {
-    size_t number = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (i == 0 || requests[i]->server != requests[i - 1]->server) {
-            groups[number++] = (group_t){.requests = &requests[i], .server = requests[i]->server};
-        }
-        groups[number - 1].count++;
-    }
-    return number;
-}
-
-static wr_deadline_t slice(wr_deadline_t deadline, size_t shares) {
-    return (wr_deadline_t){wr_now() + wr_deadline_left(deadline) / (wr_time_t)shares};
-}
-
 /* Runs the groups that have steps together; the others are sent to before. */
-static void run_steps(group_t *groups, size_t number, wr_batch_part_t *parts,
-                      wr_deadline_t deadline) {
+static void run_steps(const wr_groups_t *groups, wr_deadline_t deadline) {
     size_t stepping = 0;
     size_t waiting = 0;
-    for (size_t i = 0; i < number; i++) {
-        group_t *group = &groups[i];
+    for (size_t i = 0; i < groups->count; i++) {
+        group_t *group = &groups->groups[i];
         if (has_steps(group)) {
-            parts[stepping++] = (wr_batch_part_t){group->connection, group->requests, group->count};
+            groups->parts[stepping++] =
+                (wr_batch_part_t){group->connection, group->requests, group->count};
         } else if (group->connection != NULL) {
-            send_all(group, slice(deadline, number - i + 1));
+            send_all(group, wr_deadline_share(deadline, groups->count - i + 1));
             waiting++;
         }
     }
     if (stepping > 0) {
-        wr_batch_poll(parts, stepping, waiting > 0 ? slice(deadline, waiting + 1) : deadline);
+        wr_batch_poll(groups->parts, stepping,
+                      waiting > 0 ? wr_deadline_share(deadline, waiting + 1) : deadline);
     }
 }
 
-static void run_groups(group_t *groups, size_t number, wr_batch_part_t *parts,
-                       wr_deadline_t deadline) {
-    if (number == 1) {
-        run_alone(&groups[0], deadline);
+static void run_groups(const wr_groups_t *groups, wr_deadline_t deadline) {
+    if (groups->count == 1) {
+        run_alone(&groups->groups[0], deadline);
         return;
     }
-    for (size_t i = 0; i < number; i++) {
-        enter(&groups[i], slice(deadline, number - i + 1));
+    for (size_t i = 0; i < groups->count; i++) {
+        enter(&groups->groups[i], wr_deadline_share(deadline, groups->count - i + 1));
     }
-    run_steps(groups, number, parts, deadline);
-    for (size_t i = 0; i < number; i++) {
-        finish(&groups[i], slice(deadline, number - i));
+    run_steps(groups, deadline);
+    for (size_t i = 0; i < groups->count; i++) {
+        finish(&groups->groups[i], wr_deadline_share(deadline, groups->count - i));
     }
-}
-
-/* What a batch of several requests takes, in one block. */
-typedef struct {
-    group_t *groups;
-    wr_batch_part_t *parts;
-    wr_request_t **space;
-} room_t;
-
-static bool take_room(room_t *room, size_t count) {
-    size_t each = sizeof *room->groups + sizeof *room->parts + sizeof *room->space;
-    room->groups = wr_calloc(count, each);
-    if (room->groups == NULL) {
-        return false;
-    }
-    room->parts = (wr_batch_part_t *)(room->groups + count);
-    room->space = (wr_request_t **)(room->parts + count);
-    return true;
 }
 
 void wr_run(wr_request_t **requests, size_t count, wr_deadline_t deadline) {
-    room_t room;
+    wr_groups_t groups;
     if (count == 1) {
         wr_run_one(requests[0], deadline);
         return;
@@ -444,10 +386,9 @@ void wr_run(wr_request_t **requests, size_t count, wr_deadline_t deadline) {
     for (size_t i = 0; i < count; i++) {
         clear_answer(requests[i]);
     }
-    if (take_room(&room, count)) {
-        sort(requests, count, room.space);
-        run_groups(room.groups, make_groups(requests, count, room.groups), room.parts, deadline);
-        wr_free(room.groups);
+    if (wr_groups_make(&groups, requests, count)) {
+        run_groups(&groups, deadline);
+        wr_groups_free(&groups);
         return;
     }
     for (size_t i = 0; i < count; i++) {

@@ -152,7 +152,11 @@ warmring_status_t wr_server_probe_cas(wr_server_t *server, wr_deadline_t deadlin
 }
 
 void wr_detail_save(wr_detail_t *detail) {
-    strcpy(detail->text, warmring_error_detail());
+    const char *text = warmring_error_detail();
+    detail->text[0] = '\0';
+    if (text[0] != '\0') {
+        strcpy(detail->text, text);
+    }
 }
 
 void wr_detail_restore(const wr_detail_t *detail) {

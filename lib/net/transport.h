@@ -17,9 +17,9 @@ typedef struct wr_connection {
     struct wr_connection *next; /* in the pool's idle list */
     wr_time_t opened_at;        /* when it was ready for its first command */
     wr_time_t idle_since;
-    uint32_t generation;        /* of wr_fork_generation() */
-    bool used;                  /* it has answered before: may be stale */
-    bool broken;                /* set by the transport: never use again */
+    uint32_t generation; /* of wr_fork_generation() */
+    bool used;           /* it has answered before: may be stale */
+    bool broken;         /* set by the transport: never use again */
 } wr_connection_t;
 
 typedef struct wr_transport {
@@ -33,9 +33,8 @@ typedef struct wr_transport {
      * starts with the server's label. `context` is what the transport was
      * configured with.
      */
-    warmring_status_t (*open)(const void *context, wr_server_t *server,
-                              const wr_address_t *address, wr_deadline_t deadline,
-                              wr_connection_t **connection);
+    warmring_status_t (*open)(const void *context, wr_server_t *server, const wr_address_t *address,
+                              wr_deadline_t deadline, wr_connection_t **connection);
 
     /*
      * Optional (NULL: not needed): asks a fresh connection whether the server
@@ -72,7 +71,8 @@ typedef struct wr_transport {
      * expire() gives each that has none TIMEOUT, sets `broken` and ends it.
      */
     int (*descriptor)(const wr_connection_t *connection);
-    short (*start)(wr_connection_t *connection, wr_request_t **requests, size_t count);
+    short (*start)(wr_connection_t *connection, wr_request_t **requests, size_t count,
+                   wr_deadline_t deadline);
     short (*step)(wr_connection_t *connection, short ready);
     void (*expire)(wr_connection_t *connection);
 

@@ -40,13 +40,13 @@ static bool is_rolled_in(const warmring_topology_t *topology, const wr_place_t *
     return (uint64_t)hash * WARMRING_ROLLOUT_ALL >> 32 < rollout;
 }
 
-wr_route_t wr_route(const warmring_topology_t *topology, wr_place_t place, wr_kind_t kind,
+wr_route_t wr_route(const warmring_topology_t *topology, const wr_place_t *place, wr_kind_t kind,
                     uint32_t rollout) {
     wr_route_t route;
-    route.moved = find_owners(topology, &place, route.owner);
+    route.moved = find_owners(topology, place, route.owner);
     const wr_phase_row_t *row = &wr_phase_table[route.moved ? topology->phase : WARMRING_STABLE];
     route.steps = &row->cells[kind];
-    if (route.moved && kind == WR_KIND_READ && is_rolled_in(topology, &place, rollout)) {
+    if (route.moved && kind == WR_KIND_READ && is_rolled_in(topology, place, rollout)) {
         route.steps = &row->read_rolled_in;
     }
     return route;

@@ -70,7 +70,7 @@ typedef struct {
 
 /* `rollout` is warmring_topology_get_rollout() of the client's scope, looked up
  * once when the topology is put in force. */
-wr_route_t wr_route(const warmring_topology_t *topology, wr_place_t place, wr_kind_t kind,
+wr_route_t wr_route(const warmring_topology_t *topology, const wr_place_t *place, wr_kind_t kind,
                     uint32_t rollout);
 
 /*

@@ -17,6 +17,22 @@ static void test_clock(void) {
     tap_ok(before <= between && between <= after, "wr_now() is CLOCK_MONOTONIC");
 }
 
+/* Behind, never ahead; no more than a slow kernel's tick; and for a deadline
+ * just made, no earlier than that. */
+static void test_about_now(void) {
+    static const wr_time_t tick = 10000000;
+    wr_time_t least = wr_now() - tick;
+    wr_time_t about = wr_about_now((wr_deadline_t){.at = 0});
+    tap_ok(least <= about && about <= wr_now(), "about now is a little before now");
+    int wrong = 0;
+    for (int i = 0; i < 1000; i++) {
+        wr_deadline_t deadline = wr_deadline_in_ms(1000);
+        about = wr_about_now(deadline);
+        wrong += about < deadline.made || about > wr_now();
+    }
+    tap_int(wrong, 0, "and not before the deadline was made");
+}
+
 static void test_ahead(void) {
     wr_time_t before = wr_now();
     wr_deadline_t deadline = wr_deadline_in_ms(3600000);
@@ -33,7 +49,7 @@ static void test_ahead(void) {
 static void test_passed(void) {
     static const wr_time_t ago[] = {0, 1, 1000000, 5000000000};
     for (size_t i = 0; i < sizeof ago / sizeof ago[0]; i++) {
-        wr_deadline_t deadline = {wr_now() - ago[i]};
+        wr_deadline_t deadline = {.at = wr_now() - ago[i]};
         tap_ok(wr_deadline_passed(deadline), "%lld ns ago has passed", (long long)ago[i]);
         tap_int(wr_deadline_left(deadline), 0, "nothing is left");
         tap_int(wr_deadline_left_ms(deadline), 0, "not a millisecond");
@@ -45,7 +61,7 @@ static void test_passed(void) {
  * it, where a loop would spin. */
 static void test_rounding(void) {
     for (int i = 0; i < 100; i++) {
-        wr_deadline_t deadline = {wr_now() + 50 * second + i * 12345};
+        wr_deadline_t deadline = {.at = wr_now() + 50 * second + i * 12345};
         wr_time_t most = wr_deadline_left(deadline);
         int left = wr_deadline_left_ms(deadline);
         wr_time_t least = wr_deadline_left(deadline);
@@ -62,28 +78,29 @@ static void test_far(void) {
     tap_int(wr_deadline_left_ms(wr_deadline_in_ms(UINT32_MAX)), INT32_MAX, "far: INT32_MAX");
     tap_ok(wr_deadline_left(wr_deadline_in_ms(UINT32_MAX)) > INT64_C(4294967) * second,
            "the longest is 49 days");
-    tap_int(wr_deadline_left_ms((wr_deadline_t){INT64_MAX}), INT32_MAX, "never: INT32_MAX");
+    tap_int(wr_deadline_left_ms((wr_deadline_t){.at = INT64_MAX}), INT32_MAX, "never: INT32_MAX");
 }
 
 static void test_min(void) {
-    wr_deadline_t early = {5};
-    wr_deadline_t late = {6};
+    wr_deadline_t early = {.at = 5};
+    wr_deadline_t late = {.at = 6};
     tap_int(wr_deadline_min(early, late).at, 5, "the earlier of two");
     tap_int(wr_deadline_min(late, early).at, 5, "whatever their order");
     tap_int(wr_deadline_min(late, late).at, 6, "or the one");
 }
 
 static void test_timespec(void) {
-    struct timespec time = wr_deadline_timespec((wr_deadline_t){12 * second + 345});
+    struct timespec time = wr_deadline_timespec((wr_deadline_t){.at = 12 * second + 345});
     tap_int(time.tv_sec, 12, "seconds");
     tap_int(time.tv_nsec, 345, "nanoseconds");
-    time = wr_deadline_timespec((wr_deadline_t){second - 1});
+    time = wr_deadline_timespec((wr_deadline_t){.at = second - 1});
     tap_int(time.tv_sec, 0, "below a second");
     tap_int(time.tv_nsec, 999999999, "all nanoseconds");
 }
 
 int main(void) {
     test_clock();
+    test_about_now();
     test_ahead();
     test_passed();
     test_rounding();

@@ -56,6 +56,12 @@ static wr_place_t place_of(const char *key) {
     return (wr_place_t){.bytes = key, .length = strlen(key)};
 }
 
+static wr_route_t route_of(const warmring_topology_t *topology, const char *key, wr_kind_t kind,
+                           uint32_t rollout) {
+    wr_place_t place = place_of(key);
+    return wr_route(topology, &place, kind, rollout);
+}
+
 /* The first key with that property. */
 static const char *find_key(const warmring_topology_t *topology, bool moved) {
     static char keys[2][16];
@@ -73,7 +79,7 @@ static void check_cells(const warmring_topology_t *topology, const char *key, bo
     for (size_t i = 0; i < WR_KINDS; i++) {
         for (uint32_t rollout = 0; rollout <= WARMRING_ROLLOUT_ALL;
              rollout += WARMRING_ROLLOUT_ALL) {
-            wr_route_t route = wr_route(topology, place_of(key), kinds[i].kind, rollout);
+            wr_route_t route = route_of(topology, key, kinds[i].kind, rollout);
             size_t column = rollout > 0 ? kinds[i].rolled_in : kinds[i].column;
             tap_string(words(route.steps), moved ? expected[phase][column] : "run O",
                        "%s: %s of a key %s, rollout %u", warmring_phase_name(phase), kinds[i].name,
@@ -100,8 +106,7 @@ static void test_table(void) {
             const char *key = find_key(topology, true);
             check_cells(topology, key, true);
             for (size_t i = 0; i < 3; i++) { /* all but reads */
-                check_order(wr_route(topology, place_of(key), kinds[i].kind, 0).steps,
-                            kinds[i].name);
+                check_order(route_of(topology, key, kinds[i].kind, 0).steps, kinds[i].name);
             }
         }
         check_cells(topology, find_key(topology, false), false);
@@ -121,7 +126,7 @@ static void check_owners(const char *before, const char *after, const char *dial
     for (int i = 0; i < KEYS; i++) {
         char key[16];
         size_t length = (size_t)snprintf(key, sizeof key, "key:%d", i);
-        wr_route_t route = wr_route(topology, place_of(key), WR_KIND_READ, 0);
+        wr_route_t route = route_of(topology, key, WR_KIND_READ, 0);
         uint32_t owner[2];
         const wr_endpoint_t *endpoint[2];
         bool right = true;
@@ -214,7 +219,7 @@ static void test_rollout(void) {
         snprintf(key, sizeof key, "key:%d", i);
         bool before = false;
         for (size_t k = 0; k < 7; k++) {
-            wr_route_t route = wr_route(topology, place_of(key), WR_KIND_READ, rollouts[k]);
+            wr_route_t route = route_of(topology, key, WR_KIND_READ, rollouts[k]);
             bool now = route.steps->step[0].side == (uint8_t)WARMRING_NEW_RING;
             in[k] += now;
             backwards += before && !now;
@@ -250,9 +255,9 @@ static void test_seed(void) {
         char key[16];
         snprintf(key, sizeof key, "key:%d", i);
         wr_place_t place = place_of(key);
-        const wr_steps_t *steps = wr_route(first, place, WR_KIND_READ, 5000).steps;
-        twins_differ += steps != wr_route(twin, place, WR_KIND_READ, 5000).steps;
-        attempts_differ += steps != wr_route(second, place, WR_KIND_READ, 5000).steps;
+        const wr_steps_t *steps = wr_route(first, &place, WR_KIND_READ, 5000).steps;
+        twins_differ += steps != wr_route(twin, &place, WR_KIND_READ, 5000).steps;
+        attempts_differ += steps != wr_route(second, &place, WR_KIND_READ, 5000).steps;
     }
     tap_int(twins_differ, 0, "two processes roll the same keys in");
     tap_ok(wr_topology_same_migration(first, twin), "and are in the same migration");
@@ -278,7 +283,7 @@ static void test_rollout_is_independent(void) {
     for (int i = 0; i < KEYS; i++) {
         char key[16];
         snprintf(key, sizeof key, "key:%d", i);
-        wr_route_t route = wr_route(topology, place_of(key), WR_KIND_READ, 5000);
+        wr_route_t route = route_of(topology, key, WR_KIND_READ, 5000);
         moved += route.moved;
         in += route.moved && route.steps->step[0].side == (uint8_t)WARMRING_NEW_RING;
     }
@@ -300,8 +305,8 @@ static void test_prefix(void) {
         snprintf(key, sizeof key, "site:key:%d", i);
         wr_place_t plain = place_of(key), prefixed = plain;
         prefixed.prefix_length = 5;
-        wr_route_t a = wr_route(topology, plain, WR_KIND_READ, 5000);
-        wr_route_t b = wr_route(topology, prefixed, WR_KIND_READ, 5000);
+        wr_route_t a = wr_route(topology, &plain, WR_KIND_READ, 5000);
+        wr_route_t b = wr_route(topology, &prefixed, WR_KIND_READ, 5000);
         differ += a.steps != b.steps || a.owner[0] != b.owner[0] || a.owner[1] != b.owner[1];
     }
     tap_int(differ, 0, "v2 hashes the prefix with the key");
