@@ -18,7 +18,6 @@ static void fill_item(warmring_item_t *item, const wr_request_t *answer, warmrin
         item->token = token;
         return;
     }
-    wr_item_release(item);
     if (answer->status == WARMRING_BUFFER_TOO_SMALL) {
         item->value.length = answer->value_length;
     }
@@ -40,20 +39,22 @@ static warmring_status_t get(warmring_t *client, wr_sink_t *sink, warmring_item_
                              const warmring_call_t *call) {
     wr_operation_t operation;
     item->status = wr_operation_begin(&operation, client, call);
-    if (item->status != WARMRING_OK) {
-        return item->status;
-    }
-    item->status = wr_key_check(client, item->key);
     if (item->status == WARMRING_OK) {
-        item->status = get_in_view(&operation, sink, item);
+        item->status = wr_key_check(client, item->key);
+        if (item->status == WARMRING_OK) {
+            item->status = get_in_view(&operation, sink, item);
+        }
+        wr_operation_end(&operation);
     }
-    wr_operation_end(&operation);
+    if (item->status != WARMRING_OK) {
+        wr_item_release(item);
+    }
     return item->status;
 }
 
 warmring_status_t warmring_get(warmring_t *client, const char *key, size_t key_length,
                                warmring_item_t *item, const warmring_call_t *call) {
-    warmring_status_t status = wr_item_start(item, key, key_length);
+    warmring_status_t status = wr_item_restart(item, key, key_length);
     if (status != WARMRING_OK) {
         return status;
     }

@@ -4,6 +4,10 @@
  */
 #include "client/sink.h"
 
+#include <stdalign.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/fail.h"
 #include "base/memory.h"
 
@@ -19,11 +23,11 @@ void warmring_item_clear(warmring_item_t *item) {
     }
 }
 
-warmring_status_t wr_item_start(warmring_item_t *item, const char *key, size_t key_length) {
+warmring_status_t wr_item_restart(warmring_item_t *item, const char *key, size_t key_length) {
     if (item == NULL || item->size != sizeof *item) {
         return wr_fail(WARMRING_BAD_ARGUMENT, "item is NULL or not from WARMRING_ITEM_INIT");
     }
-    warmring_item_clear(item);
+    item->value = (warmring_bytes_t){NULL, 0};
     item->status = WARMRING_NOT_FOUND;
     item->flags = 0;
     item->key = (warmring_bytes_t){key, key_length};
@@ -31,16 +35,52 @@ warmring_status_t wr_item_start(warmring_item_t *item, const char *key, size_t k
     return WARMRING_OK;
 }
 
-static char *reserve_in_item(wr_sink_t *sink, size_t length) {
-    warmring_item_t *item = ((wr_item_sink_t *)sink)->item;
-    char *room = length < SIZE_MAX ? wr_realloc(item->owned, length + 1) : NULL;
-    if (room == NULL) {
+warmring_status_t wr_item_start(warmring_item_t *item, const char *key, size_t key_length) {
+    warmring_status_t status = wr_item_restart(item, key, key_length);
+    if (status == WARMRING_OK) {
+        wr_item_release(item);
+    }
+    return status;
+}
+
+/* What an item owns. An item that is read into again keeps it if the next
+ * value fits and does not leave most of it unused. */
+typedef struct {
+    size_t capacity;
+    alignas(max_align_t) char bytes[];
+} block_t;
+
+enum { SMALL = 4096, MOST_UNUSED = 4 };
+
+static bool suits(const block_t *block, size_t size) {
+    return size <= block->capacity &&
+           (block->capacity <= SMALL || block->capacity / MOST_UNUSED <= size);
+}
+
+static block_t *renew(warmring_item_t *item, size_t size) {
+    wr_free(item->owned);
+    block_t *block = size < SIZE_MAX - sizeof *block ? wr_malloc(sizeof *block + size) : NULL;
+    item->owned = block;
+    if (block == NULL) {
         wr_fail_memory();
         return NULL;
     }
-    item->owned = room;
-    room[length] = '\0';
-    return room;
+    block->capacity = size;
+    return block;
+}
+
+static char *reserve_in_item(wr_sink_t *sink, size_t length) {
+    warmring_item_t *item = ((wr_item_sink_t *)sink)->item;
+    block_t *block = item->owned;
+    size_t size = length < SIZE_MAX ? length + 1 : length;
+    if (block == NULL || !suits(block, size)) {
+        block = renew(item, size);
+    }
+    if (block == NULL) {
+        return NULL;
+    }
+    block->bytes[length] = '\0';
+    return block->bytes;
 }
 
 wr_item_sink_t wr_item_sink(warmring_item_t *item) {

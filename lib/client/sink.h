@@ -25,6 +25,10 @@ typedef struct {
  * up. */
 warmring_status_t wr_item_start(warmring_item_t *item, const char *key, size_t key_length);
 
+/* The same, but what it owns stays, to be used for the next value. Unless
+ * that is a hit, wr_item_release() is due. */
+warmring_status_t wr_item_restart(warmring_item_t *item, const char *key, size_t key_length);
+
 /* Frees what was read into an item that is no hit. */
 void wr_item_release(warmring_item_t *item);
 

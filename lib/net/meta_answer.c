@@ -127,8 +127,9 @@ static void answer_quiet(wr_meta_exchange_t *exchange, const wr_meta_reply_t *re
 static void complete(wr_meta_exchange_t *exchange, size_t next) {
     exchange->answered = next;
     exchange->list_end = 0;
-    bool drained = exchange->piece == exchange->pieces_end;
-    wr_meta_skip_silent(exchange, drained ? exchange->encoded : exchange->answered);
+    if (exchange->piece == exchange->pieces_end && next < exchange->encoded) {
+        wr_meta_skip_silent(exchange, exchange->encoded);
+    }
 }
 
 static void answer_error(wr_meta_exchange_t *exchange, const error_t *error,
@@ -224,9 +225,16 @@ static bool is_opaque(const wr_meta_exchange_t *exchange, const wr_meta_reply_t 
     if ((reply->has & WR_META_HAS_OPAQUE) == 0) {
         return reply->kind == WR_META_EN || reply->kind == WR_META_OK;
     }
-    char expected[20];
-    size_t length = (size_t)(wr_meta_encode_number(expected, exchange->opaque_in) - expected);
-    return reply->opaque.length == length && memcmp(reply->opaque.data, expected, length) == 0;
+    /* from the end, as numbers come apart */
+    uint32_t rest = exchange->opaque_in;
+    size_t left = reply->opaque.length;
+    do {
+        if (left == 0 || reply->opaque.data[--left] != (char)('0' + rest % 10)) {
+            return false;
+        }
+        rest /= 10;
+    } while (rest != 0);
+    return left == 0;
 }
 
 static const char *check_flags(const wr_meta_exchange_t *exchange, const wr_request_t *request,

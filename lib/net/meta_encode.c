@@ -22,8 +22,7 @@ enum {
     HAS_STUB = 64,
     NO_KEY = 128,
     IS_CLASSIC = 256, /* "noreply", no opaque */
-    MUST_ANSWER = 512,
-    IS_READ = 1024
+    IS_READ = 512
 };
 
 /* Texts are copied with all their room, then cut: one move each. */
@@ -43,7 +42,7 @@ typedef struct {
     { text, sizeof text - 1 }
 
 static const line_t lines[WR_VERBS] = {
-    [WR_GET] = {TEXT("mg "), TEXT(" v f c"), IS_READ | MUST_ANSWER},
+    [WR_GET] = {TEXT("mg "), TEXT(" v f c"), IS_READ},
     [WR_SET] = {TEXT("ms "), TEXT(""), HAS_VALUE | HAS_FLAGS | HAS_EXPIRATION},
     [WR_ADD] = {TEXT("ms "), TEXT(" ME"), HAS_VALUE | HAS_FLAGS | HAS_EXPIRATION},
     [WR_REPLACE] = {TEXT("ms "), TEXT(" MR"), HAS_VALUE | HAS_FLAGS | HAS_EXPIRATION},
@@ -52,29 +51,30 @@ static const line_t lines[WR_VERBS] = {
     [WR_CAS] = {TEXT("ms "), TEXT(""), HAS_VALUE | HAS_FLAGS | HAS_EXPIRATION | HAS_CAS},
     [WR_DELETE] = {TEXT("md "), TEXT(""), 0},
     [WR_UNLEASE] = {TEXT("md "), TEXT(""), HAS_CAS},
-    [WR_LEASE] = {TEXT("ms "), TEXT(" 0 ME c"), HAS_STUB | MUST_ANSWER},
+    [WR_LEASE] = {TEXT("ms "), TEXT(" 0 ME c"), HAS_STUB},
     [WR_TOUCH] = {TEXT("mg "), TEXT(""), SETS_EXPIRATION},
-    [WR_GET_AND_TOUCH] = {TEXT("mg "), TEXT(" v f c"), SETS_EXPIRATION | IS_READ | MUST_ANSWER},
+    [WR_GET_AND_TOUCH] = {TEXT("mg "), TEXT(" v f c"), SETS_EXPIRATION | IS_READ},
     [WR_INCREMENT] = {TEXT("ma "), TEXT(""), HAS_DELTA},
     [WR_DECREMENT] = {TEXT("ma "), TEXT(" M-"), HAS_DELTA},
     [WR_FLUSH] = {TEXT("flush_all"), TEXT(""), NO_KEY | IS_CLASSIC},
 };
 
-warmring_status_t wr_meta_refusal(const wr_request_t *request) {
-    unsigned has = lines[request->verb].has;
-    if ((has & NO_KEY) == 0 && request->key.length - 1 >= WR_META_KEY_MAX) {
-        return WARMRING_BAD_KEY;
-    }
-    return (has & HAS_CAS) != 0 && request->cas == 0 ? WARMRING_BAD_ARGUMENT : WARMRING_OK;
-}
-
-bool wr_meta_is_quiet(const wr_request_t *request) {
-    return request->noreply && (lines[request->verb].has & MUST_ANSWER) == 0;
-}
-
-bool wr_meta_has_value(const wr_request_t *request) {
-    return (lines[request->verb].has & (HAS_VALUE | HAS_STUB)) != 0;
-}
+const uint8_t wr_meta_traits[WR_VERBS] = {
+    [WR_GET] = WR_META_KEYED | WR_META_ANSWERED,
+    [WR_SET] = WR_META_KEYED | WR_META_VALUED,
+    [WR_ADD] = WR_META_KEYED | WR_META_VALUED,
+    [WR_REPLACE] = WR_META_KEYED | WR_META_VALUED,
+    [WR_APPEND] = WR_META_KEYED | WR_META_VALUED,
+    [WR_PREPEND] = WR_META_KEYED | WR_META_VALUED,
+    [WR_CAS] = WR_META_KEYED | WR_META_VALUED | WR_META_BOUND,
+    [WR_DELETE] = WR_META_KEYED,
+    [WR_UNLEASE] = WR_META_KEYED | WR_META_BOUND,
+    [WR_LEASE] = WR_META_KEYED | WR_META_VALUED | WR_META_ANSWERED,
+    [WR_TOUCH] = WR_META_KEYED,
+    [WR_GET_AND_TOUCH] = WR_META_KEYED | WR_META_ANSWERED,
+    [WR_INCREMENT] = WR_META_KEYED,
+    [WR_DECREMENT] = WR_META_KEYED,
+};
 
 static char *put(char *out, const char *bytes, size_t length) {
     memcpy(out, bytes, length);
@@ -87,13 +87,14 @@ static char *put_text(char *out, const text_t *text) {
 }
 
 char *wr_meta_encode_number(char *out, uint64_t number) {
-    char digits[20];
-    char *first = digits + sizeof digits;
-    do {
-        *--first = (char)('0' + number % 10);
-        number /= 10;
-    } while (number != 0);
-    return put(out, first, (size_t)(digits + sizeof digits - first));
+    size_t length = 1;
+    for (uint64_t rest = number; rest >= 10; rest /= 10) {
+        length++;
+    }
+    for (char *at = out + length; at > out; number /= 10) {
+        *--at = (char)('0' + number % 10);
+    }
+    return out + length;
 }
 
 static char *put_flag(char *out, char flag, uint64_t number) {

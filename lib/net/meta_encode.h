@@ -24,18 +24,32 @@ typedef struct {
     uint32_t lifetime_s;
 } wr_meta_stub_t;
 
+/* What must be known of a verb besides its line, as bits. */
+enum { WR_META_KEYED = 1, WR_META_BOUND = 2, WR_META_ANSWERED = 4, WR_META_VALUED = 8 };
+extern const uint8_t wr_meta_traits[WR_VERBS];
+
 /*
  * Why a request cannot be spoken: OK, BAD_KEY (no length from 1 to
  * WR_META_KEY_MAX) or BAD_ARGUMENT (bound to token 0, as a server without
  * CAS hands out: it would not be bound at all). Such a request is skipped.
  */
-warmring_status_t wr_meta_refusal(const wr_request_t *request);
+static inline warmring_status_t wr_meta_refusal(const wr_request_t *request) {
+    uint8_t traits = wr_meta_traits[request->verb];
+    if ((traits & WR_META_KEYED) != 0 && request->key.length - 1 >= WR_META_KEY_MAX) {
+        return WARMRING_BAD_KEY;
+    }
+    return (traits & WR_META_BOUND) != 0 && request->cas == 0 ? WARMRING_BAD_ARGUMENT : WARMRING_OK;
+}
 
 /* Whether the request waits for no answer. Reads and leases always do. */
-bool wr_meta_is_quiet(const wr_request_t *request);
+static inline bool wr_meta_is_quiet(const wr_request_t *request) {
+    return request->noreply && (wr_meta_traits[request->verb] & WR_META_ANSWERED) == 0;
+}
 
 /* Whether the value and CR LF follow the line. */
-bool wr_meta_has_value(const wr_request_t *request);
+static inline bool wr_meta_has_value(const wr_request_t *request) {
+    return (wr_meta_traits[request->verb] & WR_META_VALUED) != 0;
+}
 
 /*
  * Writes the command line, CR LF included, and returns its end. `out` has room

@@ -96,10 +96,6 @@ static void put_barrier(wr_meta_exchange_t *exchange, window_t *window) {
     }
 }
 
-void wr_meta_next_opaque(uint32_t *opaque) {
-    *opaque = *opaque + 1 < WR_META_OPAQUE_LIMIT ? *opaque + 1 : 0;
-}
-
 static void put_request(wr_meta_exchange_t *exchange, window_t *window) {
     const wr_request_t *request = exchange->requests[exchange->encoded++];
     if (is_refused(exchange, request)) {
@@ -208,10 +204,6 @@ void wr_meta_written(wr_meta_exchange_t *exchange, size_t length) {
     if (exchange->piece == exchange->pieces_end) {
         wr_meta_skip_silent(exchange, exchange->encoded);
     }
-}
-
-bool wr_meta_done(const wr_meta_exchange_t *exchange) {
-    return exchange->answered == exchange->count && exchange->piece == exchange->pieces_end;
 }
 
 void wr_meta_abort(wr_meta_exchange_t *exchange, warmring_status_t status) {

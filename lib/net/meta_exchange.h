@@ -73,7 +73,9 @@ void wr_meta_written(wr_meta_exchange_t *exchange, size_t length);
 void wr_meta_absorb(wr_meta_exchange_t *exchange);
 
 /* Whether every request has its status. */
-bool wr_meta_done(const wr_meta_exchange_t *exchange);
+static inline bool wr_meta_done(const wr_meta_exchange_t *exchange) {
+    return exchange->answered == exchange->count && exchange->piece == exchange->pieces_end;
+}
 
 /* Gives `status` to each request that has none, and sets `broken`. The caller
  * has written the detail text. */
@@ -84,7 +86,9 @@ void wr_meta_abort(wr_meta_exchange_t *exchange, warmring_status_t status);
 /* The status of a request that has none yet. */
 #define WR_META_PENDING ((warmring_status_t)UINT32_C(0x7fffffff))
 
-void wr_meta_next_opaque(uint32_t *opaque);
+static inline void wr_meta_next_opaque(uint32_t *opaque) {
+    *opaque = *opaque + 1 < WR_META_OPAQUE_LIMIT ? *opaque + 1 : 0;
+}
 
 /* Passes requests that need no answer, up to `bound`. */
 void wr_meta_skip_silent(wr_meta_exchange_t *exchange, size_t bound);

@@ -3,50 +3,18 @@
  * The lines a memcached answers with.
  *
  * A line is a word, for some kinds fixed arguments, and for meta answers
- * flags. A cursor walks over it once; every reader advances the cursor over
- * exactly what it understood or returns false, and the line is good when the
- * cursor meets the CR LF.
+ * flags. It is walked over once: every reader returns the place behind what
+ * it understood, or NULL, and the line is good when that meets the CR LF.
  */
 #include "net/meta_parse.h"
 
 #include <string.h>
 
+/* The line being read, up to its CR LF, which ends all that walks over it. */
 typedef struct {
-    const char *at;
-    const char *end; /* of the line, at its CR */
+    const char *end; /* at the CR */
     const wr_meta_limits_t *limits;
-} cursor_t;
-
-/* What stands behind a kind's word. */
-typedef enum { NOTHING, FLAGS, LENGTH_FLAGS, CLASSIC_ITEM, TEXT, OPTIONAL_TEXT } shape_t;
-
-typedef struct {
-    char word[13];
-    uint8_t length;
-    uint8_t kind;
-    uint8_t shape;
-} word_t;
-
-#define WORD(text, kind, shape) \
-    { text, sizeof text - 1, kind, shape }
-
-/* The frequent ones first. */
-static const word_t words[] = {
-    WORD("VA", WR_META_VA, LENGTH_FLAGS),
-    WORD("HD", WR_META_HD, FLAGS),
-    WORD("EN", WR_META_EN, FLAGS),
-    WORD("VALUE", WR_META_VALUE, CLASSIC_ITEM),
-    WORD("END", WR_META_END, NOTHING),
-    WORD("NF", WR_META_NF, FLAGS),
-    WORD("NS", WR_META_NS, FLAGS),
-    WORD("EX", WR_META_EX, FLAGS),
-    WORD("MN", WR_META_MN, NOTHING),
-    WORD("OK", WR_META_OK, NOTHING),
-    WORD("VERSION", WR_META_VERSION, TEXT),
-    WORD("ERROR", WR_META_ERROR, OPTIONAL_TEXT),
-    WORD("CLIENT_ERROR", WR_META_CLIENT_ERROR, TEXT),
-    WORD("SERVER_ERROR", WR_META_SERVER_ERROR, TEXT),
-};
+} line_t;
 
 static bool is_digit(char c) {
     return (unsigned)(c - '0') < 10;
@@ -65,84 +33,73 @@ static bool fits(const char *at, const char *end) {
 }
 
 /* Nineteen digits cannot overflow 64 bits; more are looked at again. */
-static bool read_number(cursor_t *cursor, uint64_t most, uint64_t *number) {
+static inline const char *read_number(const char *at, uint64_t most, uint64_t *number) {
     enum { SAFE_DIGITS = 19 };
-    const char *at = cursor->at;
+    const char *first = at;
     uint64_t value = 0;
     for (; is_digit(*at); at++) {
         value = value * 10 + (uint64_t)(*at - '0');
     }
-    if (at == cursor->at || value > most ||
-        (at - cursor->at > SAFE_DIGITS && !fits(cursor->at, at))) {
-        return false;
-    }
-    cursor->at = at;
     *number = value;
-    return true;
+    bool good = at != first && value <= most && (at - first <= SAFE_DIGITS || fits(first, at));
+    return good ? at : NULL;
 }
 
-static bool read_space(cursor_t *cursor) {
-    return *cursor->at == ' ' && (cursor->at++, true);
+/* Up to the next blank or the line's end. Whoever asked compares keys and
+ * opaque tokens byte for byte, so which bytes they hold is not looked at. */
+static const char *read_token(const char *at, const line_t *line, warmring_bytes_t *token) {
+    const char *blank = memchr(at, ' ', (size_t)(line->end - at));
+    const char *end = blank != NULL ? blank : line->end;
+    *token = (warmring_bytes_t){at, (size_t)(end - at)};
+    return token->length > 0 && token->length <= line->limits->key ? end : NULL;
 }
 
-/* Up to the next blank. Whoever asked compares keys and opaque tokens byte for
- * byte, so which bytes they hold is not looked at here. */
-static bool read_token(cursor_t *cursor, warmring_bytes_t *token) {
-    size_t rest = (size_t)(cursor->end - cursor->at);
-    const char *blank = memchr(cursor->at, ' ', rest);
-    token->data = cursor->at;
-    token->length = blank != NULL ? (size_t)(blank - cursor->at) : rest;
-    cursor->at += token->length;
-    return token->length > 0 && token->length <= cursor->limits->key;
-}
-
-static bool read_flags_value(cursor_t *cursor, wr_meta_reply_t *reply) {
+static const char *read_flags_value(const char *at, const line_t *line, wr_meta_reply_t *reply) {
     uint64_t number;
-    if (!read_number(cursor, UINT32_MAX, &number)) {
-        return false;
-    }
+    (void)line;
+    at = read_number(at, UINT32_MAX, &number);
     reply->flags = (uint32_t)number;
-    return true;
+    return at;
 }
 
-static bool read_ttl(cursor_t *cursor, wr_meta_reply_t *reply) {
-    if (cursor->at[0] == '-' && cursor->at[1] == '1') {
-        cursor->at += 2;
-        reply->ttl = -1;
-        return true;
-    }
+static const char *read_ttl(const char *at, const line_t *line, wr_meta_reply_t *reply) {
     uint64_t number;
-    if (!read_number(cursor, INT64_MAX, &number)) {
-        return false;
+    (void)line;
+    if (at[0] == '-' && at[1] == '1') {
+        reply->ttl = -1;
+        return at + 2;
     }
+    at = read_number(at, INT64_MAX, &number);
     reply->ttl = (int64_t)number;
-    return true;
+    return at;
 }
 
-static bool read_cas(cursor_t *cursor, wr_meta_reply_t *reply) {
-    return read_number(cursor, UINT64_MAX, &reply->cas);
+static const char *read_cas(const char *at, const line_t *line, wr_meta_reply_t *reply) {
+    (void)line;
+    return read_number(at, UINT64_MAX, &reply->cas);
 }
 
-static bool read_size(cursor_t *cursor, wr_meta_reply_t *reply) {
-    return read_number(cursor, UINT64_MAX, &reply->size);
+static const char *read_size(const char *at, const line_t *line, wr_meta_reply_t *reply) {
+    (void)line;
+    return read_number(at, UINT64_MAX, &reply->size);
 }
 
-static bool read_opaque(cursor_t *cursor, wr_meta_reply_t *reply) {
-    return read_token(cursor, &reply->opaque);
+static const char *read_opaque(const char *at, const line_t *line, wr_meta_reply_t *reply) {
+    return read_token(at, line, &reply->opaque);
 }
 
-static bool read_key(cursor_t *cursor, wr_meta_reply_t *reply) {
-    return read_token(cursor, &reply->key);
+static const char *read_key(const char *at, const line_t *line, wr_meta_reply_t *reply) {
+    return read_token(at, line, &reply->key);
 }
 
-static bool read_nothing(cursor_t *cursor, wr_meta_reply_t *reply) {
-    (void)cursor;
+static const char *read_nothing(const char *at, const line_t *line, wr_meta_reply_t *reply) {
+    (void)line;
     (void)reply;
-    return true;
+    return at;
 }
 
 typedef struct {
-    bool (*read)(cursor_t *cursor, wr_meta_reply_t *reply);
+    const char *(*read)(const char *at, const line_t *line, wr_meta_reply_t *reply);
     unsigned has;
 } flag_t;
 
@@ -165,85 +122,114 @@ static const flag_t *find_flag(char letter) {
     return known ? &flags[index] : NULL;
 }
 
-static const char *read_flags(cursor_t *cursor, wr_meta_reply_t *reply) {
-    while (read_space(cursor)) {
-        if (*cursor->at == '\r') { /* some answers end in a space */
-            return NULL;
+/* The readers of what follows the word return what is wrong, or NULL. */
+
+static const char *end_line(const char *at, const line_t *line) {
+    return at == line->end ? NULL : "junk at the end of a line";
+}
+
+static const char *read_flags(const char *at, const line_t *line, wr_meta_reply_t *reply) {
+    while (*at == ' ') {
+        if (*++at == '\r') { /* some answers end in a space */
+            break;
         }
-        const flag_t *flag = find_flag(*cursor->at);
+        const flag_t *flag = find_flag(*at);
         if (flag == NULL || (reply->has & flag->has) != 0) {
             return "unknown or repeated flag";
         }
-        cursor->at++;
-        if (!flag->read(cursor, reply)) {
+        at = flag->read(at + 1, line, reply);
+        if (at == NULL) {
             return "bad flag";
         }
         reply->has |= flag->has;
     }
-    return NULL;
+    return end_line(at, line);
 }
 
-static const char *read_length(cursor_t *cursor, wr_meta_reply_t *reply) {
+/* Returns the place behind the length; NULL and *wrong otherwise. */
+static inline const char *read_length(const char *at, const line_t *line, wr_meta_reply_t *reply,
+                                      const char **wrong) {
     uint64_t length;
-    if (!read_number(cursor, UINT64_MAX, &length)) {
-        return "bad value length";
-    }
-    if (length > cursor->limits->value) {
-        return "value longer than the limit";
-    }
+    at = read_number(at, UINT64_MAX, &length);
     reply->value_length = (size_t)length;
+    if (at != NULL && length <= line->limits->value) {
+        return at;
+    }
+    *wrong = at == NULL ? "bad value length" : "value longer than the limit";
     return NULL;
 }
 
-static const char *read_classic_item(cursor_t *cursor, wr_meta_reply_t *reply) {
-    if (!read_space(cursor) || !read_token(cursor, &reply->key)) {
+static const char *read_length_flags(const char *at, const line_t *line, wr_meta_reply_t *reply) {
+    const char *wrong = "bad value length";
+    at = *at == ' ' ? read_length(at + 1, line, reply, &wrong) : NULL;
+    return at != NULL ? read_flags(at, line, reply) : wrong;
+}
+
+static const char *read_classic_item(const char *at, const line_t *line, wr_meta_reply_t *reply) {
+    const char *wrong = "bad VALUE line";
+    at = *at == ' ' ? read_token(at + 1, line, &reply->key) : NULL;
+    if (at == NULL) {
         return "bad or over-long key";
     }
-    if (!read_space(cursor) || !read_flags_value(cursor, reply) || !read_space(cursor)) {
-        return "bad VALUE line";
-    }
-    const char *wrong = read_length(cursor, reply);
-    if (wrong != NULL) {
+    at = *at == ' ' ? read_flags_value(at + 1, line, reply) : NULL;
+    if (at == NULL || *at != ' ') {
         return wrong;
     }
+    at = read_length(at + 1, line, reply, &wrong);
     reply->has = WR_META_HAS_FLAGS | WR_META_HAS_KEY;
-    if (read_space(cursor)) {
-        if (!read_cas(cursor, reply)) {
-            return "bad VALUE line";
-        }
+    if (at != NULL && *at == ' ') {
+        at = read_cas(at + 1, line, reply);
         reply->has |= WR_META_HAS_CAS;
     }
-    return NULL;
+    return at != NULL ? end_line(at, line) : wrong;
 }
 
-static const char *read_text(cursor_t *cursor, wr_meta_reply_t *reply) {
-    if (!read_space(cursor) || cursor->at == cursor->end) {
+static const char *read_text(const char *at, const line_t *line, wr_meta_reply_t *reply) {
+    if (*at != ' ' || at + 1 == line->end) {
         return "bad error line";
     }
-    reply->text = (warmring_bytes_t){cursor->at, (size_t)(cursor->end - cursor->at)};
-    cursor->at = cursor->end;
+    reply->text = (warmring_bytes_t){at + 1, (size_t)(line->end - at - 1)};
     return NULL;
 }
 
-static const char *read_rest(cursor_t *cursor, shape_t shape, wr_meta_reply_t *reply) {
-    const char *wrong;
-    switch (shape) {
-    case NOTHING:
-        return NULL;
-    case FLAGS:
-        return read_flags(cursor, reply);
-    case LENGTH_FLAGS:
-        wrong = read_space(cursor) ? read_length(cursor, reply) : "bad value length";
-        return wrong != NULL ? wrong : read_flags(cursor, reply);
-    case CLASSIC_ITEM:
-        return read_classic_item(cursor, reply);
-    case TEXT:
-        return read_text(cursor, reply);
-    case OPTIONAL_TEXT:
-        return cursor->at == cursor->end ? NULL : read_text(cursor, reply);
-    }
-    return NULL;
+static const char *read_optional_text(const char *at, const line_t *line, wr_meta_reply_t *reply) {
+    return at == line->end ? NULL : read_text(at, line, reply);
 }
+
+static const char *read_no_more(const char *at, const line_t *line, wr_meta_reply_t *reply) {
+    (void)reply;
+    return end_line(at, line);
+}
+
+/* ---- words ---------------------------------------------------------------- */
+
+typedef struct {
+    char word[13];
+    uint8_t length;
+    uint8_t kind;
+    const char *(*read)(const char *at, const line_t *line, wr_meta_reply_t *reply);
+} word_t;
+
+#define WORD(text, kind, read) \
+    { text, sizeof text - 1, kind, read }
+
+/* The frequent ones first. */
+static const word_t words[] = {
+    WORD("VALUE", WR_META_VALUE, read_classic_item),
+    WORD("VA", WR_META_VA, read_length_flags),
+    WORD("HD", WR_META_HD, read_flags),
+    WORD("EN", WR_META_EN, read_flags),
+    WORD("END", WR_META_END, read_no_more),
+    WORD("NF", WR_META_NF, read_flags),
+    WORD("NS", WR_META_NS, read_flags),
+    WORD("EX", WR_META_EX, read_flags),
+    WORD("MN", WR_META_MN, read_no_more),
+    WORD("OK", WR_META_OK, read_no_more),
+    WORD("VERSION", WR_META_VERSION, read_text),
+    WORD("ERROR", WR_META_ERROR, read_optional_text),
+    WORD("CLIENT_ERROR", WR_META_CLIENT_ERROR, read_text),
+    WORD("SERVER_ERROR", WR_META_SERVER_ERROR, read_text),
+};
 
 /* Too short for a call of memcmp(). The line has a CR LF behind `length`. */
 static bool starts_with(const char *line, size_t length, const word_t *word) {
@@ -280,10 +266,6 @@ const char *wr_meta_parse(const wr_meta_limits_t *limits, const char *line, size
     }
     memset(reply, 0, sizeof *reply);
     reply->kind = (wr_meta_kind_t)word->kind;
-    cursor_t cursor = {line + word->length, line + length - 2, limits};
-    const char *wrong = read_rest(&cursor, (shape_t)word->shape, reply);
-    if (wrong != NULL) {
-        return wrong;
-    }
-    return cursor.at == cursor.end ? NULL : "junk at the end of a line";
+    line_t rest = {line + length - 2, limits};
+    return word->read(line + word->length, &rest, reply);
 }
