@@ -15,6 +15,8 @@
  *   with the rest: anything but success loses all its keys.
  * - A binary multi-get sends while the server answers, and each side may fill
  *   the other's buffers: it goes out in pieces that always fit.
+ * - An ascii counter's answer that is none (an item's, say) is a success, with
+ *   the largest number: where that comes, the value is read back.
  * - A binary server's "not a number" cannot be told from junk: the value is
  *   read back to find out.
  * - A quiet binary delete of a missing key is answered nevertheless: quiet
@@ -360,27 +362,52 @@ static bool is_number(const char *value, size_t length) {
     return digits > 0 && digits <= 20 && end == length;
 }
 
-/* libmemcached has closed the connection and makes a new one for this. */
-static bool holds_no_number(wr_libmemcached_t *connection, const wr_request_t *request) {
+/* What the key holds now, over a new connection; NULL: nobody knows. */
+static const memcached_result_st *read_back(wr_libmemcached_t *connection,
+                                            const wr_request_t *request, wr_deadline_t deadline) {
     memcached_return_t code;
+    memcached_quit(connection->memc);
+    wr_libmemcached_arm(connection, deadline);
     if (memcached_mget(connection->memc, &request->key.data, &request->key.length, 1) !=
         MEMCACHED_SUCCESS) {
-        return false;
+        return NULL;
     }
     connection->result.count = 1;
     const memcached_result_st *result =
         memcached_fetch_result(connection->memc, &connection->result, &code);
-    return result != NULL && is_for(request, result) &&
+    return result != NULL && is_for(request, result) ? result : NULL;
+}
+
+static bool holds_no_number(wr_libmemcached_t *connection, const wr_request_t *request,
+                            wr_deadline_t deadline) {
+    const memcached_result_st *result = read_back(connection, request, deadline);
+    return result != NULL &&
            !is_number(memcached_result_value(result), memcached_result_length(result));
+}
+
+static bool holds_largest(wr_libmemcached_t *connection, const wr_request_t *request,
+                          wr_deadline_t deadline) {
+    static const char largest[] = "18446744073709551615";
+    const memcached_result_st *result = read_back(connection, request, deadline);
+    return result != NULL && memcached_result_length(result) >= sizeof largest - 1 &&
+           memcmp(memcached_result_value(result), largest, sizeof largest - 1) == 0;
 }
 
 static void conclude_count(wr_libmemcached_t *connection, wr_request_t *request,
                            memcached_return_t code, wr_deadline_t deadline) {
     wr_libmemcached_conclude(connection, request, code, deadline);
     if (connection->binary && code == MEMCACHED_UNKNOWN_READ_FAILURE &&
-        holds_no_number(connection, request)) {
+        holds_no_number(connection, request, deadline)) {
         request->status =
             wr_fail(WARMRING_NOT_NUMERIC, "%s: value is not a number", label_of(connection));
+    }
+    if (!connection->binary && request->status == WARMRING_OK && request->number == UINT64_MAX) {
+        connection->base.broken = true;
+        if (!holds_largest(connection, request, deadline)) {
+            request->status =
+                wr_fail(WARMRING_PROTOCOL_ERROR, "%s: unexpected answer (of another kind)",
+                        label_of(connection));
+        }
     }
 }
 

@@ -241,7 +241,7 @@ static void collect(group_t *group, wr_deadline_t deadline, outcome_t *outcome) 
     if ((outcome->signs & LOST) != 0) {
         wr_count(server, WR_COUNT_lost_connections, 1);
     }
-    if ((outcome->signs & OUT_OF_STEP) != 0) {
+    if ((outcome->signs & (LOST | OUT_OF_STEP)) != 0) { /* another version may come back */
         atomic_store(&server->speech, WR_SPEECH_UNKNOWN);
     }
     group->connection->used |= (outcome->signs & LIFE) != 0;

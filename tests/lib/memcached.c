@@ -196,8 +196,30 @@ static void become_memcached(const memcached_t *server, const char *path, pid_t 
     _exit(127);
 }
 
-/* Whether the server answers and is our child. */
+/* Started with -B binary: it answers no text. */
+static bool is_binary(const memcached_t *server) {
+    for (char **argument = server->arguments; *argument != NULL; argument++) {
+        if (strcmp(*argument, "binary") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool accepts(const memcached_t *server) {
+    int fd = connect_to(server);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return fd >= 0;
+}
+
+/* Whether the server answers and is our child. One that answers no text has
+ * to be, since the port is ours. */
 static bool is_ready(const memcached_t *server) {
+    if (is_binary(server)) {
+        return accepts(server);
+    }
     char reply[REPLY_SIZE];
     if (memcached_ask(server, "stats\r\n", "END\r\n", reply, sizeof reply) != NULL) {
         return false;
