@@ -186,6 +186,50 @@ static void test_all_down(void) {
     end();
 }
 
+/* ---- more connections than the server takes --------------------------------------------- */
+
+enum { CLIENTS = 64 };
+
+/* It says "ERROR Too many open connections" and closes at once, so that the
+ * first command may meet a reset before the words are read. */
+static bool is_refusal(warmring_status_t status) {
+    return status == WARMRING_SERVER_ERROR || status == WARMRING_CONNECTION_LOST ||
+           status == WARMRING_CONNECT_FAILED || status == WARMRING_PROTOCOL_ERROR;
+}
+
+static void test_too_many(void) {
+    static const char *const arguments[] = {"-c", "40", "-t", "1", NULL};
+    fixture_t *small = fixture_start(1, arguments);
+    warmring_t *clients[CLIENTS];
+    size_t refused = 0;
+    for (size_t i = 0; i < CLIENTS; i++) {
+        clients[i] = faults_open(fixture_address(small, 0), NULL);
+        int64_t begun = now_ms();
+        warmring_status_t status = operate(clients[i], SET, "key", LONG_MS);
+        if (status != WARMRING_OK) {
+            tap_ok(is_refusal(status), "client %zu is too many: %s", i,
+                   warmring_status_name(status));
+            tap_contains(warmring_error_detail(), fixture_address(small, 0), "... names it");
+            in_time(begun, 0, false, "... at once");
+            tap_note("%s", warmring_error_detail());
+            refused++;
+        }
+    }
+    tap_ok(refused > 0 && refused < CLIENTS, "%zu of %d clients are too many", refused, CLIENTS);
+    for (size_t i = 0; i < CLIENTS - 1; i++) {
+        warmring_close(clients[i]);
+    }
+    int64_t begun = now_ms();
+    warmring_status_t status;
+    do { /* the server has to see that the others are gone */
+        status = operate(clients[CLIENTS - 1], SET, "key", LONG_MS);
+        usleep(5000);
+    } while (status != WARMRING_OK && now_ms() - begun < LONG_MS);
+    tap_status(status, WARMRING_OK, "the last one is served when the others have gone");
+    warmring_close(clients[CLIENTS - 1]);
+    fixture_free(small);
+}
+
 static void run(void) {
     fixture = fixture_start(SERVERS, NULL);
     test_restart_between();
@@ -197,6 +241,7 @@ static void run(void) {
     test_multi(fixture_kill, fixture_restart, "one is killed");
     test_all_down();
     fixture_free(fixture);
+    test_too_many();
 }
 
 int main(void) {
