@@ -46,7 +46,8 @@ warmring_options_t *test_options(void) {
 warmring_t *test_open(const char *servers) {
     warmring_options_t *options = test_options();
     warmring_t *client = NULL;
-    if (warmring_open(&client, servers, options) != WARMRING_OK) {
+    if (warmring_options_set(options, "deadline_ms", "5000") != WARMRING_OK ||
+        warmring_open(&client, servers, options) != WARMRING_OK) {
         tap_bail("cannot open %s: %s", servers, warmring_error_detail());
     }
     warmring_options_free(options);

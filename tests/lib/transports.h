@@ -31,7 +31,8 @@ bool test_is_meta(void); /* also for auto */
 /* New options with the transport in force; warmring_options_free() them. */
 warmring_options_t *test_options(void);
 
-/* warmring_open() with those. Bails when that fails. */
+/* warmring_open() with those and a deadline of five seconds. Bails when that
+ * fails. */
 warmring_t *test_open(const char *servers);
 
 #endif
