@@ -10,6 +10,9 @@
  * - One deadline covers the whole call: resolving, connecting, sending,
  *   receiving, and the second server during a migration.
  * - `call` NULL means the client's defaults and no group.
+ * - NULL for an argument that has to be something is BAD_ARGUMENT, and the text
+ *   names it, where a function returns a status (for a key it is BAD_KEY).
+ *   Other functions must not be given NULL unless they say so.
  * - Answers are statuses. Besides those listed with a function, each may
  *   return the faults and refusals of status.h: PARTIAL (writes), TIMEOUT,
  *   SERVER_DOWN, CONNECT_FAILED, CONNECTION_LOST, SERVER_ERROR,
@@ -110,7 +113,12 @@ warmring_open(warmring_t **client, const char *servers, const warmring_options_t
 
 /*
  * The same with a topology, in any phase; the client holds a reference of
- * its own. The ring options come from the topology. Since 0.1.
+ * its own. The ring options come from the topology.
+ *
+ * A client opened in the middle of a migration has no watermarks: what an
+ * earlier ring left on a new owner it takes for a value. Open clients in
+ * STABLE and let them take every step, unless the new owners were empty when
+ * the migration began. Since 0.1.
  */
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
 warmring_open_topology(warmring_t **client, const warmring_topology_t *topology,
@@ -169,7 +177,8 @@ typedef struct {
     { sizeof(warmring_item_t), WARMRING_NOT_FOUND, 0, { NULL, 0 }, { NULL, 0 },     \
       { { 0, 0, 0 } }, NULL }
 
-/* Frees what an item owns and empties it; safe to repeat. Since 0.1. */
+/* Frees what an item owns and empties it; safe to repeat, and NULL is fine.
+ * Since 0.1. */
 WARMRING_API void warmring_item_clear(warmring_item_t *item);
 
 /*
@@ -218,9 +227,10 @@ warmring_get_or_lease(warmring_t *client, const char *key, size_t key_length, ui
                       warmring_item_t *item, const warmring_call_t *call);
 
 /*
- * Reads a key and gives it a new expiration. NOT_FOUND; TRY_AGAIN for moved
- * keys from HANDOVER until STABLE. On the libmemcached transport these are
- * two commands, the touch first. Since 0.1.
+ * Reads a key and gives it a new expiration. NOT_FOUND; TRY_AGAIN and
+ * NOT_SUPPORTED as warmring_add(). The item has no token: read it with
+ * WARMRING_FOR_CAS for one. On the libmemcached transport these are two
+ * commands, the touch first. Since 0.1.
  */
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
 warmring_get_and_touch(warmring_t *client, const char *key, size_t key_length,
@@ -246,9 +256,17 @@ warmring_set(warmring_t *client, const char *key, size_t key_length, const void 
 
 /*
  * Stores a value only where none is (add) or where one is (replace);
- * otherwise NOT_STORED. TRY_AGAIN for moved keys from HANDOVER until STABLE.
- * Not repeated after a lost connection (add), since the first may have been
- * done. Since 0.1.
+ * otherwise NOT_STORED. Not repeated after a lost connection (add), since the
+ * first may have been done.
+ *
+ * These and the calls below depend on the present value, and so on the one
+ * server that has it. TRY_AGAIN for moved keys in HANDOVER, where none has,
+ * and when others change the key all the time. On the libmemcached transport
+ * what cannot be exact is NOT_SUPPORTED: in DRAINING all of them while the old
+ * owner alone has the value, since how long it lives cannot be read; from
+ * DRAINING until STABLE append, prepend, increment and decrement of a value
+ * that is there. Cost for a moved key from DRAINING on: two round trips to
+ * seven. Since 0.1.
  */
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
 warmring_add(warmring_t *client, const char *key, size_t key_length, const void *value,
@@ -261,7 +279,9 @@ warmring_replace(warmring_t *client, const char *key, size_t key_length, const v
 
 /*
  * Puts bytes behind or before a value that exists, which keeps its flags and
- * its expiration; NOT_STORED where there is none. TRY_AGAIN as add.
+ * its expiration; NOT_STORED where there is none. TOO_LARGE when the whole
+ * passes the server's item limit: the key is then gone, or, on the
+ * libmemcached transport, as it was. TRY_AGAIN and NOT_SUPPORTED as add.
  * Since 0.1.
  */
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
@@ -275,7 +295,7 @@ warmring_prepend(warmring_t *client, const char *key, size_t key_length, const v
  * Stores a value if the key was not changed since `token` was taken from an
  * item: EXISTS if it was, or if the token comes from another server or
  * another ring; NOT_FOUND if the key is gone; BAD_ARGUMENT for a zero token;
- * TRY_AGAIN as add. Never repeated. Since 0.1.
+ * TRY_AGAIN and NOT_SUPPORTED as add. Never repeated. Since 0.1.
  */
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
 warmring_cas(warmring_t *client, const char *key, size_t key_length, const void *value,
@@ -287,7 +307,8 @@ WARMRING_API WARMRING_MUST_CHECK warmring_status_t
 warmring_delete(warmring_t *client, const char *key, size_t key_length,
                 const warmring_call_t *call);
 
-/* Gives a key a new expiration. NOT_FOUND; TRY_AGAIN as add. Since 0.1. */
+/* Gives a key a new expiration. NOT_FOUND; TRY_AGAIN and NOT_SUPPORTED as add.
+ * Since 0.1. */
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
 warmring_touch(warmring_t *client, const char *key, size_t key_length, int64_t expiration,
                const warmring_call_t *call);
@@ -299,7 +320,7 @@ warmring_touch(warmring_t *client, const char *key, size_t key_length, int64_t e
  * Where the key is missing: NOT_FOUND if `initial` is NULL, else the key is
  * created with *initial and `expiration`, and that is the result.
  * `expiration` counts only then. NOT_NUMERIC for another kind of value;
- * TRY_AGAIN as add. Never repeated. Since 0.1.
+ * TRY_AGAIN and NOT_SUPPORTED as add. Never repeated. Since 0.1.
  */
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
 warmring_increment(warmring_t *client, const char *key, size_t key_length, uint64_t delta,
@@ -400,15 +421,20 @@ WARMRING_API warmring_status_t warmring_acquire(warmring_t *client,
  * DRAINING when the cluster holds no counters and nobody uses cas.
  *
  * Operations under way keep their topology to the end. New ones use the new
- * one at once where both phases may be in use together; otherwise they wait,
- * within their deadlines, until those have ended. The call returns when no
+ * one at once where both phases may be in use together; otherwise, from STABLE
+ * to STABLE and from WARMING to DRAINING, they wait, within their deadlines,
+ * until those have ended: one call to a server that hangs then holds up all
+ * others, for as long as its deadline or this one's. The call returns when no
  * operation older than the previous topology runs. Going to PREPARED it asks
  * every server of the new ring for its CAS counter, so that copies left by
  * earlier rings are recognised.
  *
  * Returns WARMRING_OK; ILLEGAL_STEP with a reason; TIMEOUT when `deadline_ms`
- * (0: the client's) passed first; the fault of an unreachable server on the
- * way to PREPARED; OUT_OF_MEMORY. After an error the old topology is in force.
+ * (0: the client's) passed first; on the way to PREPARED the fault of an
+ * unreachable server, NOT_SUPPORTED for one without CAS; TRY_AGAIN to HANDOVER
+ * and beyond while a server that missed deletions may hold old copies, and out
+ * of SETTLING by FINISH before max_ttl_s has passed; OUT_OF_MEMORY. After an
+ * error the old topology is in force.
  * Connections of servers that both have are kept.
  * Threads: any; one apply runs at a time, others wait. Since 0.1.
  */
@@ -418,7 +444,7 @@ warmring_apply(warmring_t *client, const warmring_topology_t *topology, uint32_t
 /*
  * The address of the server whose answer counts for a key now, as
  * "10.0.0.7:11211", into `address`, cut to `capacity` bytes with the NUL. No
- * traffic. Returns WARMRING_OK or BAD_KEY. Since 0.1.
+ * traffic. Returns WARMRING_OK, BAD_KEY or BAD_ARGUMENT. Since 0.1.
  */
 WARMRING_API warmring_status_t warmring_locate(warmring_t *client, const char *key,
                                                size_t key_length, char *address,

@@ -3,6 +3,10 @@
  * The mathematics of rings: how even one is, how many points that takes, and
  * what a change would move. Pure, as ring.h.
  *
+ * NULL for an argument that has to be something is BAD_ARGUMENT, and the text
+ * names it, where a function returns a status. Other functions must not be
+ * given NULL unless they say so.
+ *
  * Evenness is a coefficient of variation (CV): the root of the mean square of
  * share / wanted - 1 over all servers with a weight above 0, where a server's
  * wanted share is its weight over the sum of all weights. Each server counts

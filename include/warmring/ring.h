@@ -5,6 +5,10 @@
  * This part stands alone: no sockets, files, clocks, locks or globals. A ring
  * is built once and never changes, so any number of threads may use it
  * without a lock.
+ *
+ * NULL for an argument that has to be something is BAD_ARGUMENT, and the text
+ * names it, where a function returns a status. Other functions must not be
+ * given NULL unless they say so.
  */
 #ifndef WARMRING_RING_H
 #define WARMRING_RING_H
@@ -97,7 +101,7 @@ typedef struct warmring_ring warmring_ring_t;
  *   LIMIT_EXCEEDED  over 65,536 servers or max_points points; the text
  *                   suggests a points_per_weight that fits
  *   OUT_OF_MEMORY
- *   BAD_ARGUMENT    `ring` is NULL
+ *   BAD_ARGUMENT    `ring` is NULL, or `servers` with a count above 0
  * All but OUT_OF_MEMORY are found before memory for points is taken.
  *
  * The order of the list changes no owner, except on modula, where it is all

@@ -8,6 +8,10 @@
  * and previewed before warmring_apply() puts it in force. Pure: no sockets,
  * files or clocks.
  *
+ * NULL for an argument that has to be something is BAD_ARGUMENT, and the text
+ * names it, where a function returns a status. Other functions must not be
+ * given NULL unless they say so.
+ *
  * The life of a migration, with the steps that lead on:
  *
  *   STABLE -migrate-> PREPARED -WARM-> WARMING -COMMIT-> HANDOVER -COMMIT->
@@ -94,6 +98,10 @@ WARMRING_API const char *warmring_step_name(warmring_step_t step);
  * in quotes ':', ',' and '#' are fine. libmemcached's words may be in small
  * letters too; its other words are errors.
  *
+ * Endpoints are compared as written, and names are never resolved: [::1] and
+ * [0:0:0:0:0:0:0:1] are two servers, and so are a name and its address. Write
+ * each the same way everywhere, or keys move between what is one server.
+ *
  * `dialect` NULL is "v2"; `points_per_weight` 0 is 1,000.
  *
  * Returns WARMRING_OK and stores the value in *topology, else *topology is
@@ -155,8 +163,16 @@ WARMRING_API void warmring_topology_release(const warmring_topology_t *topology)
  *   replace      the whole list, ring options included, taken from `target`
  *
  * Each returns WARMRING_OK and stores a new STABLE topology with the next
- * epoch in *result, which may then be applied at once (a cold flip: moved
- * keys start as misses) or be the target of warmring_topology_migrate().
+ * epoch in *result, which may then be applied at once (a cold flip) or be the
+ * target of warmring_topology_migrate().
+ *
+ * After a cold flip moved keys start as misses on servers that never had them.
+ * A server that had them on an earlier ring still holds what it had then, and
+ * that is read again, whatever was written or deleted elsewhere meanwhile.
+ * Only a migration filters such copies; before a cold flip, empty the servers
+ * that gain keys. Applying one also makes every new call wait until all calls under
+ * way have ended, see warmring_apply().
+ *
  * Otherwise *result is NULL:
  *   ILLEGAL_STEP  a migration is under way
  *   BAD_ARGUMENT  no server has that name; the text quotes it and, where
@@ -278,6 +294,7 @@ WARMRING_API bool warmring_topology_moved(const warmring_topology_t *topology, c
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
 warmring_topology_preview(const warmring_topology_t *now, const warmring_topology_t *next,
                           warmring_preview_t **preview);
+/* NULL is fine. Since 0.1. */
 WARMRING_API void warmring_preview_free(warmring_preview_t *preview);
 
 /* The exact fraction of all keys that change their owner, 0 to 1. Since 0.1. */

@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static _Thread_local char detail[WR_DETAIL_SIZE];
 
@@ -53,4 +54,13 @@ warmring_status_t wr_fail(warmring_status_t status, const char *format, ...) {
 
 warmring_status_t wr_fail_memory(void) {
     return wr_fail(WARMRING_OUT_OF_MEMORY, "out of memory");
+}
+
+bool wr_fail_null(const char *arguments, size_t index) {
+    for (; index > 0; index--) {
+        arguments += strcspn(arguments, ",");
+        arguments += strspn(arguments, ", ");
+    }
+    wr_fail(WARMRING_BAD_ARGUMENT, "%.*s is NULL", (int)strcspn(arguments, ","), arguments);
+    return true;
 }

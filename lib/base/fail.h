@@ -5,6 +5,9 @@
 #ifndef WR_BASE_FAIL_H
 #define WR_BASE_FAIL_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include <warmring/status.h>
 
 /*
@@ -18,6 +21,30 @@ __attribute__((format(printf, 2, 3))) warmring_status_t wr_fail(warmring_status_
 
 /* wr_fail() for a failed allocation; needs no memory. */
 warmring_status_t wr_fail_memory(void);
+
+/* wr_fail() for the argument at `index` of a list as it stands in C. Always
+ * true. */
+bool wr_fail_null(const char *arguments, size_t index);
+
+static inline bool wr_find_null(const void *const *arguments, size_t count, const char *names) {
+    for (size_t i = 0; i < count; i++) {
+        if (arguments[i] == NULL) {
+            return wr_fail_null(names, i);
+        }
+    }
+    return false;
+}
+
+/*
+ * Whether one of the pointers is NULL; the detail text then says which. The
+ * caller returns BAD_ARGUMENT. The second form is for calls that store what
+ * they make in *place, which is NULL (or 0) from then on.
+ */
+#define WR_HAS_NULL(...)                             \
+    wr_find_null((const void *const[]){__VA_ARGS__}, \
+                 sizeof((const void *const[]){__VA_ARGS__}) / sizeof(void *), #__VA_ARGS__)
+#define WR_EMPTY_OR_NULL(place, ...) \
+    (WR_HAS_NULL(place) || (*(place) = 0, WR_HAS_NULL(__VA_ARGS__)))
 
 enum { WR_DETAIL_SIZE = 512 };
 

@@ -97,8 +97,8 @@ static warmring_status_t apply_locked(warmring_t *client, const warmring_topolog
 
 warmring_status_t warmring_apply(warmring_t *client, const warmring_topology_t *topology,
                                  uint32_t deadline_ms) {
-    if (client == NULL || topology == NULL) {
-        return wr_fail(WARMRING_BAD_ARGUMENT, "client or topology is NULL");
+    if (WR_HAS_NULL(client, topology)) {
+        return WARMRING_BAD_ARGUMENT;
     }
     uint32_t limit = deadline_ms != 0 ? deadline_ms : (uint32_t)client->options.deadline_ms;
     wr_deadline_t deadline = wr_deadline_in_ms(limit);

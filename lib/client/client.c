@@ -94,10 +94,9 @@ warmring_status_t wr_client_open(warmring_t **client, const char *servers,
 
 warmring_status_t warmring_open_topology(warmring_t **client, const warmring_topology_t *topology,
                                          const warmring_options_t *options) {
-    if (client == NULL || topology == NULL) {
-        return wr_fail(WARMRING_BAD_ARGUMENT, "client or topology is NULL");
+    if (WR_EMPTY_OR_NULL(client, topology)) {
+        return WARMRING_BAD_ARGUMENT;
     }
-    *client = NULL;
     warmring_options_t taken;
     warmring_status_t status = wr_options_take(options, &taken);
     return status == WARMRING_OK ? wr_client_create(client, topology, &taken, NULL) : status;
@@ -105,10 +104,9 @@ warmring_status_t warmring_open_topology(warmring_t **client, const warmring_top
 
 warmring_status_t warmring_open(warmring_t **client, const char *servers,
                                 const warmring_options_t *options) {
-    if (client == NULL || servers == NULL) {
-        return wr_fail(WARMRING_BAD_ARGUMENT, "client or servers is NULL");
+    if (WR_EMPTY_OR_NULL(client, servers)) {
+        return WARMRING_BAD_ARGUMENT;
     }
-    *client = NULL;
     warmring_options_t taken;
     warmring_status_t status = wr_options_take(options, &taken);
     return status == WARMRING_OK ? wr_client_open(client, servers, &taken, NULL) : status;
@@ -125,8 +123,8 @@ void warmring_close(warmring_t *client) {
 
 warmring_status_t warmring_acquire(warmring_t *client, warmring_topology_t **topology) {
     unsigned slot;
-    if (client == NULL || topology == NULL) {
-        return wr_fail(WARMRING_BAD_ARGUMENT, "client or topology is NULL");
+    if (WR_EMPTY_OR_NULL(topology, client)) {
+        return WARMRING_BAD_ARGUMENT;
     }
     wr_view_t *view = wr_gate_look(&client->gate, &slot);
     *topology = warmring_topology_retain(view->topology);
@@ -146,6 +144,9 @@ static uint32_t authority_of(const wr_operation_t *operation, const wr_place_t *
 warmring_status_t warmring_locate(warmring_t *client, const char *key, size_t key_length,
                                   char *address, size_t capacity, const warmring_call_t *call) {
     wr_operation_t operation;
+    if (WR_HAS_NULL(address)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     warmring_status_t status = wr_operation_begin(&operation, client, call);
     if (status != WARMRING_OK) {
         return status;
@@ -204,8 +205,8 @@ warmring_status_t warmring_flush(warmring_t *client, const warmring_call_t *call
 
 warmring_status_t warmring_tick(warmring_t *client, uint32_t budget_ms) {
     unsigned slot;
-    if (client == NULL) {
-        return wr_fail(WARMRING_BAD_ARGUMENT, "client is NULL");
+    if (WR_HAS_NULL(client)) {
+        return WARMRING_BAD_ARGUMENT;
     }
     wr_deadline_t deadline = wr_deadline_in_ms(budget_ms);
     wr_view_t *view = wr_gate_look(&client->gate, &slot);

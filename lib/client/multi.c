@@ -21,13 +21,16 @@ typedef struct {
 
 static warmring_status_t begin(multi_t *multi, warmring_t *client, const void *input, size_t count,
                                warmring_results_t *results, const warmring_call_t *call) {
-    if (results == NULL || (input == NULL && count > 0)) {
-        return wr_fail(WARMRING_BAD_ARGUMENT, "results or input is NULL");
+    if (WR_HAS_NULL(results)) {
+        return WARMRING_BAD_ARGUMENT;
     }
     multi->results = results;
     multi->batched = 0;
     results->count = 0;
     results->server_count = 0;
+    if (count > 0 && WR_HAS_NULL(input)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     warmring_status_t status = wr_operation_begin(&multi->operation, client, call);
     if (status != WARMRING_OK) {
         return status;

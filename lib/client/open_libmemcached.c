@@ -23,10 +23,9 @@ static warmring_status_t take_namespace(const memcached_st *memc, warmring_optio
 
 warmring_status_t warmring_open_from(warmring_t **client, const memcached_st *memc,
                                      const char *servers, const warmring_options_t *options) {
-    if (client == NULL || memc == NULL || servers == NULL) {
-        return wr_fail(WARMRING_BAD_ARGUMENT, "client, memc or servers is NULL");
+    if (WR_EMPTY_OR_NULL(client, memc, servers)) {
+        return WARMRING_BAD_ARGUMENT;
     }
-    *client = NULL;
     warmring_options_t taken;
     warmring_status_t status = wr_options_take(options, &taken);
     if (status == WARMRING_OK) {

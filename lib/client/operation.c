@@ -76,8 +76,8 @@ static warmring_status_t check_call(const warmring_t *client, const warmring_cal
 
 warmring_status_t wr_operation_begin(wr_operation_t *operation, warmring_t *client,
                                      const warmring_call_t *call) {
-    if (client == NULL) {
-        return wr_fail(WARMRING_BAD_ARGUMENT, "client is NULL");
+    if (WR_HAS_NULL(client)) {
+        return WARMRING_BAD_ARGUMENT;
     }
     call = call != NULL ? call : &no_call;
     warmring_status_t status = check_call(client, call);

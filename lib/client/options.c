@@ -135,8 +135,8 @@ static warmring_status_t set_option(warmring_options_t *options, const option_t 
 
 warmring_status_t warmring_options_set(warmring_options_t *options, const char *name,
                                        const char *value) {
-    if (options == NULL || name == NULL || value == NULL) {
-        return wr_fail(WARMRING_BAD_ARGUMENT, "warmring_options_set: NULL argument");
+    if (WR_HAS_NULL(options, name, value)) {
+        return WARMRING_BAD_ARGUMENT;
     }
     for (size_t i = 0; i < OPTIONS; i++) {
         if (strcmp(table[i].name, name) == 0) {

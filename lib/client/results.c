@@ -129,9 +129,17 @@ bool warmring_results_next_hit(const warmring_results_t *results, size_t *index)
 
 warmring_status_t warmring_results_server(const warmring_results_t *results, size_t index,
                                           const char **name) {
-    bool known = index < results->server_count;
     if (name != NULL) {
-        *name = known ? results->servers[index].address : NULL;
+        *name = NULL;
     }
-    return known ? results->servers[index].status : WARMRING_NOT_FOUND;
+    if (WR_HAS_NULL(results)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
+    if (index >= results->server_count) {
+        return WARMRING_NOT_FOUND;
+    }
+    if (name != NULL) {
+        *name = results->servers[index].address;
+    }
+    return results->servers[index].status;
 }

@@ -69,8 +69,8 @@ warmring_status_t warmring_get_into(warmring_t *client, const char *key, size_t 
     if (status != WARMRING_OK) {
         return status;
     }
-    if (buffer == NULL && capacity > 0) {
-        return wr_fail(WARMRING_BAD_ARGUMENT, "buffer is NULL with a capacity of %zu", capacity);
+    if (capacity > 0 && WR_HAS_NULL(buffer)) {
+        return WARMRING_BAD_ARGUMENT;
     }
     wr_buffer_sink_t sink = wr_buffer_sink(buffer, capacity);
     return get(client, &sink.sink, item, call);
@@ -102,8 +102,10 @@ static warmring_status_t run_write(warmring_t *client, wr_write_t *write,
 static warmring_status_t store(warmring_t *client, wr_write_t *write, int64_t expiration,
                                const warmring_call_t *call) {
     wr_request_t *command = &write->command;
-    warmring_status_t status = client != NULL ? wr_value_check(command->value, command->flags)
-                                              : wr_fail(WARMRING_BAD_ARGUMENT, "client is NULL");
+    if (WR_HAS_NULL(client)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
+    warmring_status_t status = wr_value_check(command->value, command->flags);
     if (status == WARMRING_OK) {
         status = wr_expiration_make(client, expiration, &command->expiration);
     }
@@ -169,7 +171,10 @@ warmring_status_t warmring_cas(warmring_t *client, const char *key, size_t key_l
                                const void *value, size_t value_length, int64_t expiration,
                                uint32_t flags, const warmring_token_t *token,
                                const warmring_call_t *call) {
-    if (token == NULL || token->word[0] == 0) {
+    if (WR_HAS_NULL(token)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
+    if (token->word[0] == 0) {
         return wr_fail(WARMRING_BAD_ARGUMENT, "the token is zero: take one from an item");
     }
     wr_write_t write = {.kind = WR_KIND_MODIFY,

@@ -24,8 +24,11 @@ void warmring_item_clear(warmring_item_t *item) {
 }
 
 warmring_status_t wr_item_restart(warmring_item_t *item, const char *key, size_t key_length) {
-    if (item == NULL || item->size != sizeof *item) {
-        return wr_fail(WARMRING_BAD_ARGUMENT, "item is NULL or not from WARMRING_ITEM_INIT");
+    if (WR_HAS_NULL(item)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
+    if (item->size != sizeof *item) {
+        return wr_fail(WARMRING_BAD_ARGUMENT, "item is not from WARMRING_ITEM_INIT");
     }
     item->value = (warmring_bytes_t){NULL, 0};
     item->status = WARMRING_NOT_FOUND;

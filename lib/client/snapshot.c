@@ -51,8 +51,8 @@ static warmring_snapshot_t *make_snapshot(const wr_view_t *view) {
 }
 
 warmring_status_t warmring_snapshot_create(warmring_t *client, warmring_snapshot_t **snapshot) {
-    if (client == NULL || snapshot == NULL) {
-        return wr_fail(WARMRING_BAD_ARGUMENT, "client or snapshot is NULL");
+    if (WR_EMPTY_OR_NULL(snapshot, client)) {
+        return WARMRING_BAD_ARGUMENT;
     }
     unsigned slot;
     wr_view_t *view = wr_gate_look(&client->gate, &slot);
@@ -86,6 +86,9 @@ static uint64_t sum_of(const warmring_snapshot_t *snapshot, int phase, wr_counte
 
 warmring_status_t warmring_snapshot_client(const warmring_snapshot_t *snapshot, int phase,
                                            warmring_counters_t *counters) {
+    if (WR_HAS_NULL(snapshot, counters)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     if (counters->size != sizeof *counters || phase < -1 || phase >= WR_PHASES) {
         return wr_fail(WARMRING_BAD_ARGUMENT, "phase %d is none, or counters->size is not set",
                        phase);
@@ -98,6 +101,9 @@ warmring_status_t warmring_snapshot_client(const warmring_snapshot_t *snapshot, 
 
 warmring_status_t warmring_snapshot_server(const warmring_snapshot_t *snapshot, size_t index,
                                            warmring_server_counters_t *server) {
+    if (WR_HAS_NULL(snapshot, server)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     if (server->size != sizeof *server) {
         return wr_fail(WARMRING_BAD_ARGUMENT, "server->size is not set");
     }

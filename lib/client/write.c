@@ -206,11 +206,12 @@ static void finish(const batch_t *batch, wr_write_t *write) {
     }
 }
 
-warmring_status_t wr_value_check(warmring_bytes_t value, uint32_t flags) {
-    if (value.data == NULL && value.length > 0) {
-        return wr_fail(WARMRING_BAD_ARGUMENT, "value is NULL with a length of %zu", value.length);
+warmring_status_t wr_value_check(warmring_bytes_t bytes, uint32_t flags) {
+    const char *value = bytes.data;
+    if (bytes.length > 0 && WR_HAS_NULL(value)) {
+        return WARMRING_BAD_ARGUMENT;
     }
-    if (value.length == 0 && flags == WARMRING_RESERVED_FLAGS) {
+    if (bytes.length == 0 && flags == WARMRING_RESERVED_FLAGS) {
         return wr_fail(WARMRING_BAD_ARGUMENT, "an empty value with flags 0x%x is reserved",
                        WARMRING_RESERVED_FLAGS);
     }

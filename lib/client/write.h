@@ -34,6 +34,6 @@ void wr_write(const wr_operation_t *operation, wr_write_t *writes, size_t count,
 
 /* What any store checks first: BAD_ARGUMENT for a value that is missing or
  * looks like a stub. */
-warmring_status_t wr_value_check(warmring_bytes_t value, uint32_t flags);
+warmring_status_t wr_value_check(warmring_bytes_t bytes, uint32_t flags);
 
 #endif

@@ -66,6 +66,9 @@ static void measure(const warmring_ring_t *ring, warmring_plan_balance_t *balanc
 
 warmring_status_t warmring_plan_balance(const warmring_ring_t *ring,
                                         warmring_plan_balance_t *balance) {
+    if (WR_HAS_NULL(ring, balance)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     size_t size = balance->size;
     if (size < sizeof *balance) {
         return wr_fail(WARMRING_BAD_ARGUMENT, "size %zu of the balance: set it to sizeof(%s)", size,

@@ -30,6 +30,9 @@ static void add_flow(void *context, uint32_t from_server, uint32_t to_server, do
 
 warmring_status_t warmring_plan_flows(const warmring_ring_t *from, const warmring_ring_t *to,
                                       double *flows, size_t capacity) {
+    if (WR_HAS_NULL(from, to) || (capacity > 0 && WR_HAS_NULL(flows))) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     uint64_t cells = (uint64_t)from->members.count * to->members.count;
     if (capacity < cells) {
         return wr_fail(WARMRING_BAD_ARGUMENT, "capacity of %zu flows: %u x %u servers need %llu",
@@ -124,7 +127,12 @@ warmring_status_t warmring_plan_largest_flows(const warmring_ring_t *from,
                                               const warmring_ring_t *to,
                                               warmring_plan_flow_t *flows, size_t capacity,
                                               size_t *count) {
-    *count = 0;
+    if (WR_EMPTY_OR_NULL(count, from, to)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
+    if (capacity > 0 && WR_HAS_NULL(flows)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     uint32_t *same = wr_match_endpoints(from, to);
     if (same == NULL) {
         return wr_fail_memory();

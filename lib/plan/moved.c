@@ -32,7 +32,9 @@ static void add_independent(const warmring_ring_t *from, const warmring_ring_t *
 
 warmring_status_t warmring_plan_moved(const warmring_ring_t *from, const warmring_ring_t *to,
                                       double *moved) {
-    *moved = 0;
+    if (WR_EMPTY_OR_NULL(moved, from, to)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     uint32_t *same = wr_match_endpoints(from, to);
     if (same == NULL) {
         return wr_fail_memory();

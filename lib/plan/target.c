@@ -125,6 +125,9 @@ warmring_status_t warmring_plan_points_per_weight(const double *weights, size_t 
                                                   double target, double *points_per_weight) {
     search_t search = {.weights = weights, .count = count, .target = target};
     wr_decimal_t text;
+    if (WR_HAS_NULL(points_per_weight)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     *points_per_weight = 0;
     if (!isfinite(target) || target <= 0) {
         return wr_fail(WARMRING_BAD_ARGUMENT, "target %s: not a finite number above 0",

@@ -37,6 +37,9 @@ double wr_expected_square(double points, double total, double wanted) {
 
 warmring_status_t wr_weights_read(const double *weights, size_t count, wr_weights_t *read) {
     wr_decimal_t text;
+    if (count > 0 && WR_HAS_NULL(weights)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     *read = (wr_weights_t){.least = INFINITY};
     for (size_t i = 0; i < count; i++) {
         if (!isfinite(weights[i]) || weights[i] < 0) {
@@ -85,6 +88,9 @@ warmring_status_t warmring_plan_cv(const double *weights, size_t count, double p
     wr_weights_t read;
     wr_decimal_t text;
     double points;
+    if (WR_HAS_NULL(cv)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     *cv = 0;
     if (!isfinite(points_per_weight) || points_per_weight <= 0) {
         return wr_fail(WARMRING_BAD_ARGUMENT, "points_per_weight %s: not a finite number above 0",

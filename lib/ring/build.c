@@ -45,10 +45,13 @@ static warmring_status_t build_ring(const warmring_server_t *servers, size_t cou
 warmring_status_t wr_ring_build(const warmring_server_t *servers, size_t count,
                                 const warmring_ring_options_t *options, const wr_dialect_t *dialect,
                                 warmring_ring_t **ring) {
-    if (ring == NULL) {
-        return wr_fail(WARMRING_BAD_ARGUMENT, "ring is NULL");
+    if (WR_HAS_NULL(ring)) {
+        return WARMRING_BAD_ARGUMENT;
     }
     *ring = NULL;
+    if (count > 0 && WR_HAS_NULL(servers)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     wr_build_t build;
     warmring_status_t status = wr_check_options_for(options, dialect, &build);
     if (status == WARMRING_OK) {

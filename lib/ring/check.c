@@ -157,16 +157,19 @@ static warmring_status_t check_host(const warmring_server_t *server, size_t inde
 
 static warmring_status_t check_weight(const warmring_server_t *server, size_t index,
                                       const wr_dialect_t *dialect) {
+    const wr_member_t member = {.host = server->host, .port = server->port};
+    char label[WR_LABEL_SIZE];
     wr_decimal_t text;
     double weight = server->weight;
     if (!isfinite(weight) || weight < 0) {
         return wr_fail(WARMRING_BAD_SERVER, "server %zu, \"%s\": weight %s is not a number from 0",
-                       index, server->host, wr_decimal(&text, weight));
+                       index, wr_member_label(&member, label), wr_decimal(&text, weight));
     }
     if (dialect->whole_weights && (weight > UINT32_MAX || weight > floor(weight))) {
         return wr_fail(WARMRING_BAD_SERVER,
                        "server %zu, \"%s\": weight %s: dialect %s knows whole numbers up to %u",
-                       index, server->host, wr_decimal(&text, weight), dialect->name, UINT32_MAX);
+                       index, wr_member_label(&member, label), wr_decimal(&text, weight),
+                       dialect->name, UINT32_MAX);
     }
     return WARMRING_OK;
 }
@@ -181,7 +184,7 @@ static warmring_status_t check_server(const warmring_server_t *server, size_t in
 }
 
 static warmring_status_t check_list(const warmring_server_t *servers, size_t count) {
-    if (servers == NULL || count == 0) {
+    if (count == 0) {
         return wr_fail(WARMRING_BAD_SERVER, "no servers");
     }
     if (count > WARMRING_MAX_SERVERS) {

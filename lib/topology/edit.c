@@ -55,9 +55,6 @@ static warmring_status_t find(const warmring_topology_t *topology, const char *n
                               size_t *index) {
     enum { QUOTED = 100, LISTED = 300 };
     const wr_cluster_t *cluster = cluster_of(topology);
-    if (name == NULL) {
-        return wr_fail(WARMRING_BAD_ARGUMENT, "the name of a server is NULL");
-    }
     *index = wr_cluster_find(cluster, name);
     if (*index < wr_cluster_count(cluster)) {
         return WARMRING_OK;
@@ -89,7 +86,9 @@ warmring_status_t warmring_topology_set_weight(const warmring_topology_t *topolo
                                                warmring_topology_t **result) {
     warmring_server_t *servers;
     size_t index;
-    *result = NULL;
+    if (WR_EMPTY_OR_NULL(result, topology, name)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     warmring_status_t status = begin(topology, name, &index, &servers);
     if (status == WARMRING_OK) {
         servers[index].weight = weight;
@@ -103,7 +102,9 @@ warmring_status_t warmring_topology_remove_server(const warmring_topology_t *top
                                                   const char *name, warmring_topology_t **result) {
     warmring_server_t *servers;
     size_t index;
-    *result = NULL;
+    if (WR_EMPTY_OR_NULL(result, topology, name)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     warmring_status_t status = begin(topology, name, &index, &servers);
     if (status == WARMRING_OK) {
         size_t left = wr_cluster_count(cluster_of(topology)) - 1;
@@ -120,7 +121,9 @@ warmring_status_t warmring_topology_set_address(const warmring_topology_t *topol
     warmring_server_t *servers;
     wr_server_list_t parsed;
     size_t index;
-    *result = NULL;
+    if (WR_EMPTY_OR_NULL(result, topology, name, address)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     warmring_status_t status = begin(topology, name, &index, &servers);
     if (status != WARMRING_OK) {
         return status;
@@ -139,7 +142,9 @@ warmring_status_t warmring_topology_set_address(const warmring_topology_t *topol
 warmring_status_t warmring_topology_add_server(const warmring_topology_t *topology,
                                                const char *server, warmring_topology_t **result) {
     wr_server_list_t parsed;
-    *result = NULL;
+    if (WR_EMPTY_OR_NULL(result, topology, server)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     warmring_status_t status = wr_topology_demand_stable(topology);
     if (status == WARMRING_OK) {
         status = wr_server_parse(&parsed, server);
@@ -163,7 +168,9 @@ warmring_status_t warmring_topology_add_server(const warmring_topology_t *topolo
 warmring_status_t warmring_topology_replace(const warmring_topology_t *topology,
                                             const warmring_topology_t *target,
                                             warmring_topology_t **result) {
-    *result = NULL;
+    if (WR_EMPTY_OR_NULL(result, topology, target)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     warmring_status_t status = wr_topology_demand_stable(topology);
     if (status == WARMRING_OK) {
         status = wr_topology_demand_stable(target);

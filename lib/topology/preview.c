@@ -77,7 +77,9 @@ static void compare(warmring_preview_t *preview) {
 warmring_status_t warmring_topology_preview(const warmring_topology_t *now,
                                             const warmring_topology_t *next,
                                             warmring_preview_t **preview) {
-    *preview = NULL;
+    if (WR_EMPTY_OR_NULL(preview, now, next)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     warmring_preview_t *made = wr_calloc(1, sizeof *made);
     if (made == NULL) {
         return wr_fail_memory();
@@ -117,6 +119,9 @@ size_t warmring_preview_servers(const warmring_preview_t *preview) {
 
 warmring_status_t warmring_preview_server(const warmring_preview_t *preview, size_t index,
                                           warmring_preview_server_t *server) {
+    if (WR_HAS_NULL(preview, server)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     if (index >= preview->endpoints.count) {
         return wr_fail(WARMRING_BAD_ARGUMENT, "endpoint %zu: the preview has %u", index,
                        (unsigned)preview->endpoints.count);

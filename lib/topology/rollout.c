@@ -51,7 +51,9 @@ static void set_scope(warmring_topology_t *topology, size_t index, const char *s
 
 warmring_status_t warmring_topology_rollout(const warmring_topology_t *topology, const char *scope,
                                             uint32_t basis_points, warmring_topology_t **result) {
-    *result = NULL;
+    if (WR_EMPTY_OR_NULL(result, topology)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     warmring_status_t status = check(topology, scope, basis_points);
     if (status != WARMRING_OK) {
         return status;

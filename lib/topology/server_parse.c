@@ -25,12 +25,18 @@ static const char *keep(char **end, const char *string) {
 warmring_status_t warmring_server_parse(const char *text, warmring_server_t *server, char *strings,
                                         size_t capacity) {
     wr_server_list_t list;
+    if (WR_HAS_NULL(server)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     size_t size = server->size;
     if (size < sizeof *server) {
         return wr_fail(WARMRING_BAD_ARGUMENT, "size %zu of the server: set it to sizeof(%s)", size,
                        "warmring_server_t");
     }
     *server = (warmring_server_t){.size = size};
+    if (WR_HAS_NULL(text, strings)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     if (capacity < WARMRING_SERVER_STRINGS) {
         return wr_fail(WARMRING_BAD_ARGUMENT, "capacity of %zu for strings: at least %u", capacity,
                        WARMRING_SERVER_STRINGS);

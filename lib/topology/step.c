@@ -55,7 +55,9 @@ static uint64_t make_seed(uint64_t epoch, const wr_cluster_t *before, const wr_c
 warmring_status_t warmring_topology_migrate(const warmring_topology_t *topology,
                                             const warmring_topology_t *target,
                                             warmring_topology_t **result) {
-    *result = NULL;
+    if (WR_EMPTY_OR_NULL(result, topology, target)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     warmring_status_t status = wr_topology_demand_stable(topology);
     if (status == WARMRING_OK) {
         status = wr_topology_demand_stable(target);
@@ -97,8 +99,7 @@ static warmring_status_t go(const warmring_topology_t *topology, size_t transiti
     warmring_phase_t to = transitions[transition].to;
     if (to == WARMRING_STABLE) {
         wr_cluster_t *stays = topology->cluster[transitions[transition].side];
-        warmring_status_t status =
-            wr_topology_make_stable(result, wr_cluster_retain(stays), epoch);
+        warmring_status_t status = wr_topology_make_stable(result, wr_cluster_retain(stays), epoch);
         if (status == WARMRING_OK) {
             (*result)->settled = transitions[transition].step != WARMRING_FINISH;
         }
@@ -119,7 +120,9 @@ bool wr_topology_is_settled(const warmring_topology_t *topology) {
 
 warmring_status_t warmring_topology_step(const warmring_topology_t *topology, warmring_step_t step,
                                          warmring_topology_t **result) {
-    *result = NULL;
+    if (WR_EMPTY_OR_NULL(result, topology)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     for (size_t i = 0; i < TRANSITIONS; i++) {
         if (transitions[i].from == topology->phase && transitions[i].step == step) {
             return go(topology, i, result);

@@ -62,6 +62,9 @@ warmring_status_t warmring_topology_create(warmring_topology_t **topology,
                                            const warmring_server_t *servers, size_t count,
                                            const warmring_ring_options_t *options) {
     wr_cluster_t *cluster;
+    if (WR_HAS_NULL(topology)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     *topology = NULL;
     warmring_status_t status = wr_cluster_create(&cluster, servers, count, options);
     return status == WARMRING_OK ? wr_topology_make_stable(topology, cluster, 1) : status;
@@ -70,7 +73,9 @@ warmring_status_t warmring_topology_create(warmring_topology_t **topology,
 warmring_status_t wr_topology_parse(warmring_topology_t **topology, const char *servers,
                                     const warmring_ring_options_t *options) {
     wr_server_list_t list;
-    *topology = NULL;
+    if (WR_EMPTY_OR_NULL(topology, servers)) {
+        return WARMRING_BAD_ARGUMENT;
+    }
     warmring_status_t status = wr_server_list_parse(&list, servers);
     if (status == WARMRING_OK) {
         status = warmring_topology_create(topology, list.servers, list.count, options);

@@ -153,7 +153,7 @@ static void test_bad_expirations(const plan_t *plan) {
     check_unharmed(plan, "bad expirations");
 }
 
-/* ---- the last argument, and NULL ------------------------------------------------------------ */
+/* ---- the last argument ------------------------------------------------------------------- */
 
 static void test_call(const plan_t *plan) {
     warmring_call_t call = WARMRING_CALL_INIT;
@@ -176,61 +176,6 @@ static void test_call(const plan_t *plan) {
     tap_status(warmring_get(plan->client, "k", 1, &item, NULL), WARMRING_BAD_ARGUMENT,
                "an item without its size");
     check_unharmed(plan, "bad calls");
-}
-
-static void test_null(const plan_t *plan) {
-    warmring_t *none = NULL;
-    warmring_item_t item = WARMRING_ITEM_INIT;
-    warmring_results_t *results = warmring_results_create();
-    const warmring_bytes_t key = {"k", 1};
-    const warmring_entry_t entry = {key, {"x", 1}, 0, 0};
-    warmring_topology_t *topology = NULL;
-    warmring_snapshot_t *snapshot = NULL;
-    warmring_t *client = plan->client;
-    char buffer[4];
-    const warmring_status_t got[] = {
-        warmring_get(none, "k", 1, &item, NULL),
-        warmring_get(client, "k", 1, NULL, NULL),
-        warmring_get_into(client, "k", 1, NULL, 4, &item, NULL),
-        warmring_get_into(client, "k", 1, buffer, 4, NULL, NULL),
-        warmring_get_and_touch(client, "k", 1, 0, NULL, NULL),
-        warmring_set(none, "k", 1, "x", 1, 0, 0, NULL),
-        warmring_delete(none, "k", 1, NULL),
-        warmring_cas(client, "k", 1, "x", 1, 0, 0, NULL, NULL),
-        warmring_flush(none, NULL),
-        warmring_get_multi(none, &key, 1, results, NULL),
-        warmring_get_multi(client, NULL, 1, results, NULL),
-        warmring_get_multi(client, &key, 1, NULL, NULL),
-        warmring_set_multi(client, NULL, 1, results, NULL),
-        warmring_set_multi(client, &entry, 1, NULL, NULL),
-        warmring_delete_multi(client, NULL, 1, results, NULL),
-        warmring_acquire(none, &topology),
-        warmring_acquire(client, NULL),
-        warmring_apply(none, NULL, 0),
-        warmring_apply(client, NULL, 0),
-        warmring_locate(none, "k", 1, buffer, sizeof buffer, NULL),
-        warmring_tick(none, 1),
-        warmring_snapshot_create(none, &snapshot),
-        warmring_snapshot_create(client, NULL),
-        warmring_open(NULL, "a", NULL),
-        warmring_open(&none, NULL, NULL),
-        warmring_open_topology(&none, NULL, NULL),
-        warmring_options_set(NULL, "prefix", "x"),
-    };
-    for (size_t i = 0; i < sizeof got / sizeof got[0]; i++) {
-        tap_status(got[i], WARMRING_BAD_ARGUMENT, "NULL, case %zu", i);
-    }
-    tap_status(warmring_get_multi(client, NULL, 0, results, NULL), WARMRING_OK, "no keys at all");
-    tap_int((int64_t)warmring_results_count(results), 0, "no results");
-    warmring_results_free(results);
-    warmring_results_free(NULL);
-    warmring_item_clear(NULL);
-    warmring_item_clear(&item);
-    warmring_snapshot_free(NULL);
-    warmring_options_free(NULL);
-    warmring_topology_release(NULL);
-    warmring_close(NULL);
-    check_unharmed(plan, "NULL");
 }
 
 static void test_zero_token(const plan_t *plan) {
@@ -256,7 +201,6 @@ int main(void) {
     test_expirations(&plan);
     test_bad_expirations(&plan);
     test_call(&plan);
-    test_null(&plan);
     test_zero_token(&plan);
     test_too_large(&plan);
     warmring_close(plan.client);

@@ -56,6 +56,10 @@ static void test_weights(void) {
     static const char *const whole[] = {"nginx", "libmemcached-weighted"};
     refuse_second(server("b", 0, NAN), NULL, "weight nan");
     refuse_second(server("b", 0, -1), NULL, "weight -1 ");
+    refuse_second(server("b", 7, -1), NULL, "\"b:7\"");
+    refuse_second(server("b", 0, -1), NULL, "\"b:11211\"");
+    refuse_second(server("::1", 7, -1), NULL, "\"[::1]:7\"");
+    refuse_second(server("b", 7, 1.5), "nginx", "\"b:7\"");
     refuse_second(server("b", 0, -0.25), NULL, "weight -0.25 ");
     refuse_second(server("b", 0, INFINITY), NULL, "weight inf");
     refuse_second(server("b", 0, -INFINITY), NULL, "weight -inf");
