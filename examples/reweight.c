@@ -4,6 +4,10 @@
  * that server move, and they start as misses: this is the cold way, good for
  * a small change. warm_migration.c does the same without misses.
  *
+ * On the way back the moved keys are found where they were before, as they
+ * were then: right here, where nobody wrote them meanwhile, but an old value
+ * otherwise. Only the warm way filters those; or empty the server first.
+ *
  * Servers: 4
  * Output:
  *

@@ -4,7 +4,8 @@
 # them, and ends them again.
 #
 #   run.sh check PROGRAM SOURCE.c     runs an example and compares what it
-#                                     prints with the comment on top of it
+#                                     prints with the comment on top of it; on
+#                                     stderr there may be lines "note: ..."
 #   run.sh with SERVERS PROGRAM ARG...  runs PROGRAM ARG... OLD [NEW...]
 #
 # SERVERS says how many: "4" is one argument OLD that names four servers a to
@@ -143,8 +144,9 @@ run() {
 check() {
     expected_output "$2" >"$directory/expected"
     [ -s "$directory/expected" ] || give_up "$2 has no expected output in its comment"
-    run "$(wanted_servers "$2")" "$1" >"$directory/printed" 2>"$directory/errors"
+    run "$(wanted_servers "$2")" "$1" >"$directory/printed" 2>"$directory/said"
     status=$?
+    grep -v '^note: ' "$directory/said" >"$directory/errors"
     if diff "$directory/expected" "$directory/printed" >"$directory/difference" &&
         [ "$status" -eq 0 ] && [ ! -s "$directory/errors" ]; then
         return 0
