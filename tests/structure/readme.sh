@@ -61,7 +61,7 @@ compile_block() {
     $CC -std=c11 -Wall -Wextra -Werror -I"$source/include" -fsyntax-only "$scratch/block.c"
 }
 
-for file in README.md docs/migration.md docs/limits.md; do
+for file in README.md docs/consistency.md docs/limits.md docs/migration.md; do
     number=1
     while block "$source/$file" c "$number" >"$scratch/block" && [ -s "$scratch/block" ]; do
         compile_block "$scratch/block" >"$scratch/said" 2>&1
@@ -70,13 +70,21 @@ for file in README.md docs/migration.md docs/limits.md; do
         number=$((number + 1))
     done
     # Paths in links and in backquotes, but not commands with blanks.
-    grep -oE '\]\([a-zA-Z_./-]+|`(sh )?(scripts|examples|docs|bench)/[a-zA-Z_./-]+' "$source/$file" |
+    grep -oE '\]\([a-zA-Z_./-]+|`(sh )?(scripts|examples|docs|bench|tests)/[a-zA-Z_./-]+' "$source/$file" |
         sed -E 's/^\]\(//;s/^`(sh )?//;s,/$,,' | sort -u | while read -r path; do
         [ -e "$source/$path" ] || [ -e "$source/$(dirname "$file")/$path" ] ||
             [ -e "$source/$path.c" ] || echo "$path"
     done >"$scratch/missing"
     tap_empty "$scratch/missing" "$file: what it names exists"
 done
+
+# `spec: NAME` in docs/consistency.md is a check of the model.
+grep -oE '`spec: [^`]+' "$source/docs/consistency.md" | sed 's/`spec: //' | sort -u >"$scratch/checks"
+while read -r check; do
+    grep -qF "say \"$check" "$source/spec/check.sh" || echo "$check"
+done <"$scratch/checks" >"$scratch/missing"
+[ "$(wc -l <"$scratch/checks")" -gt 5 ] || echo "too few checks are named" >>"$scratch/missing"
+tap_empty "$scratch/missing" "docs/consistency.md: the model has the checks it names"
 
 # What it would not find is nothing.
 sed 's/^| PARTIAL/| PARTLY/' "$readme" >"$scratch/README.md"
