@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Races on real servers: rounds of each kind in turn, each judged by itself.
+ *
+ * Short with TEST_SECONDS, long by RACE_SECONDS (scripts/race.sh); TEST_SEED
+ * repeats the steps, faults and choices of a run, though not its timing.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/lib/tap.h"
+#include "tests/race/judge.h"
+
+#define ALL(transport) \
+    { transport, transport, transport, transport }
+#define BOTH \
+    { "meta", "libmemcached", "meta", "libmemcached" }
+
+static const shape_t shapes[] = {
+    {.name = "meta", .transport = ALL("meta")},
+    {.name = "libmemcached", .transport = ALL("libmemcached")},
+    {.name = "both transports", .transport = BOTH},
+    {.name = "evictions", .transport = BOTH, .evicts = true},
+    {.name = "restarts", .transport = ALL("meta"), .restarts = true},
+    {.name = "stops", .transport = ALL("meta"), .stops = true},
+    {.name = "all faults", .transport = BOTH, .evicts = true, .restarts = true, .stops = true},
+};
+static const shape_t wrong_shapes[] = {
+    {.name = "a plain add", .transport = ALL("meta"), .wrong = PLAIN_ADD},
+    {.name = "N deleted before O", .transport = ALL("meta"), .wrong = NEW_BEFORE_OLD},
+};
+enum {
+    SHAPES = sizeof shapes / sizeof shapes[0],
+    WRONG_SHAPES = sizeof wrong_shapes / sizeof wrong_shapes[0],
+    WRONG_ROUNDS = 20
+};
+
+typedef struct {
+    uint64_t seed;
+    uint32_t round;
+    double seconds; /* of a round */
+} run_t;
+
+static double setting(const char *name, double otherwise) {
+    const char *text = getenv(name);
+    return text != NULL && *text != '\0' ? strtod(text, NULL) : otherwise;
+}
+
+static uint64_t choose_seed(void) {
+    const char *text = getenv("TEST_SEED");
+    return text != NULL && *text != '\0' ? strtoull(text, NULL, 10)
+                                         : (uint64_t)time(NULL) * 1000 + (uint64_t)getpid() % 1000;
+}
+
+/* ---- one round ------------------------------------------------------------------ */
+
+static void start_processes(race_t *race, const fixture_t *fixture, pid_t *children) {
+    for (unsigned i = 0; i < PROCESSES; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            race_process(race, i, fixture);
+        }
+        if (children[i] < 0) {
+            tap_bail("no process");
+        }
+    }
+}
+
+/* Waits for all of them; true when each ended well. */
+static bool end_processes(const race_t *race, const pid_t *children, bool well) {
+    for (unsigned i = 0; i < PROCESSES; i++) {
+        int status = 0;
+        if (!well) {
+            kill(children[i], SIGKILL);
+        }
+        if (waitpid(children[i], &status, 0) == children[i] && status != 0 && well) {
+            tap_note("process %u ended with status %#x: %s", i, (unsigned)status, race->failure[i]);
+            well = false;
+        }
+    }
+    return well;
+}
+
+/* Statuses that are faults, by the kind of operation. */
+static void note_faults(const verdict_t *verdict) {
+    for (int kind = 0; kind < KINDS; kind++) {
+        for (int status = WARMRING_PARTIAL; status < WARMRING_LEASED; status++) {
+            if (verdict->status[kind][status] != 0 && status != WARMRING_TRY_AGAIN &&
+                status != WARMRING_NOT_SUPPORTED) {
+                tap_note("    %s %s: %" PRIu64, judge_kind_name((kind_t)kind),
+                         warmring_status_name((warmring_status_t)status),
+                         verdict->status[kind][status]);
+            }
+        }
+    }
+}
+
+static void note_round(const race_t *race, const verdict_t *verdict, const driven_t *driven) {
+    warmring_counters_t sum = {.size = sizeof sum};
+    for (unsigned i = 0; i < PROCESSES; i++) {
+        sum.fills += race->counters[i].fills;
+        sum.fills_refused += race->counters[i].fills_refused;
+        sum.ghosts += race->counters[i].ghosts;
+    }
+    tap_note("round %" PRIu32 " (%s): %" PRIu64 " operations, %" PRIu64 " reads, %" PRIu64
+             " hits, %" PRIu64 " misses, %" PRIu64 " writes, %" PRIu64 " unknown, %" PRIu64
+             " refused for now, %" PRIu64 " not supported",
+             race->round, race->shape.name, verdict->operations, verdict->reads, verdict->hits,
+             verdict->misses, verdict->writes, verdict->unknown, verdict->refused,
+             verdict->unsupported);
+    tap_note("  %u steps, %u migrations, %u rollbacks; %u evictions, %u restarts, %u stops; "
+             "%" PRIu64 " fills, %" PRIu64 " refused, %" PRIu64 " ghosts; %" PRIu64
+             " counters created again; %" PRIu64 " violations",
+             driven->steps, driven->migrations, driven->rollbacks, driven->evictions,
+             driven->restarts, driven->stops, sum.fills, sum.fills_refused, sum.ghosts,
+             verdict->creations, verdict->violations);
+    note_faults(verdict);
+}
+
+static verdict_t run_round(run_t *run, const shape_t *shape, double seconds, driven_t *driven) {
+    static const char *const small[] = {"-m", "2", "-o", "no_modern", NULL};
+    pid_t children[PROCESSES];
+    fixture_t *fixture = fixture_start(SERVERS, shape->evicts ? small : NULL);
+    uint32_t round = run->round++;
+    race_t *race = race_create(round, run->seed + round, shape, fixture, seconds);
+    start_processes(race, fixture, children);
+    *driven = (driven_t){0};
+    bool well = race_drive(race, fixture, seconds, children, driven);
+    well = end_processes(race, children, well);
+    verdict_t verdict = race_judge(race);
+    note_round(race, &verdict, driven);
+    if (!well) {
+        tap_ok(false, "round %" PRIu32 " (%s) ran to its end", round, shape->name);
+    }
+    race_free(race);
+    fixture_free(fixture);
+    return verdict;
+}
+
+/* ---- all rounds -------------------------------------------------------------------- */
+
+static void test_right(run_t *run, const shape_t *shape) {
+    driven_t driven;
+    verdict_t verdict = run_round(run, shape, run->seconds, &driven);
+    tap_ok(verdict.violations == 0,
+           "%s: %" PRIu64 " violations in %" PRIu64 " reads, TEST_SEED=%" PRIu64, shape->name,
+           verdict.violations, verdict.reads, run->seed);
+}
+
+/* The same judge on a client that breaks a rule: as many rounds as it takes. */
+static void test_wrong(run_t *run, const shape_t *shape) {
+    driven_t driven;
+    uint64_t violations = 0;
+    unsigned rounds = 0;
+    for (; violations == 0 && rounds < WRONG_ROUNDS; rounds++) {
+        violations = run_round(run, shape, 0.5, &driven).violations;
+    }
+    tap_ok(violations > 0, "%s: %" PRIu64 " violations found, in round %u", shape->name, violations,
+           rounds);
+}
+
+int main(void) {
+    double total = setting("RACE_SECONDS", 2 * tap_seconds());
+    double longest = 8;
+    unsigned cycles = (unsigned)(total / (longest * SHAPES)) + 1;
+    run_t run = {.seed = choose_seed(), .seconds = total / (cycles * SHAPES)};
+    tap_note("TEST_SEED=%" PRIu64 ", %u processes of %u threads, %u keys, %u servers", run.seed,
+             PROCESSES, THREADS, KEYS, SERVERS);
+    for (unsigned i = 0; i < WRONG_SHAPES; i++) {
+        test_wrong(&run, &wrong_shapes[i]);
+    }
+    for (unsigned cycle = 0; cycle < cycles; cycle++) {
+        for (unsigned i = 0; i < SHAPES; i++) {
+            test_right(&run, &shapes[i]);
+        }
+    }
+    return tap_done();
+}
