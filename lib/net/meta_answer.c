@@ -17,6 +17,8 @@
 #define IS(status) (uint8_t)(1 + WARMRING_##status)
 #define STORE_ANSWERS \
     { [WR_META_HD] = IS(OK), [WR_META_NS] = IS(NOT_STORED) }
+#define BOUND_STORE_ANSWERS \
+    { [WR_META_HD] = IS(OK), [WR_META_NS] = IS(NOT_STORED), [WR_META_EX] = IS(EXISTS) }
 #define READ_ANSWERS \
     { [WR_META_VA] = IS(OK), [WR_META_EN] = IS(NOT_FOUND) }
 #define NUMBER_ANSWERS                                                                      \
@@ -30,8 +32,8 @@ static const uint8_t meanings[WR_VERBS][WR_META_KINDS] = {
     [WR_SET] = STORE_ANSWERS,
     [WR_ADD] = STORE_ANSWERS,
     [WR_REPLACE] = STORE_ANSWERS,
-    [WR_APPEND] = STORE_ANSWERS,
-    [WR_PREPEND] = STORE_ANSWERS,
+    [WR_APPEND] = BOUND_STORE_ANSWERS,
+    [WR_PREPEND] = BOUND_STORE_ANSWERS,
     [WR_CAS] = {[WR_META_HD] = IS(OK),
                 [WR_META_NF] = IS(NOT_FOUND),
                 [WR_META_EX] = IS(EXISTS),

@@ -156,6 +156,35 @@ static void test_cas(void) {
     expect_miss("nothing");
 }
 
+/* Commands bound to the item that they were meant for. */
+static void test_bound(void) {
+    static const struct {
+        wr_verb_t verb;
+        const char *value;
+        const char *then;
+        warmring_status_t missing;
+    } cases[] = {
+        {WR_APPEND, "2", "12", WARMRING_NOT_STORED},
+        {WR_PREPEND, "2", "21", WARMRING_NOT_STORED},
+        {WR_INCREMENT, NULL, "4", WARMRING_NOT_FOUND},
+        {WR_DECREMENT, NULL, "0", WARMRING_NOT_FOUND},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *name = wr_verb_info(cases[i].verb)->name;
+        set("bound", "1", 0);
+        wr_request_t request = request_of(cases[i].verb, "bound", cases[i].value);
+        request.delta = 3;
+        request.cas = cas_of("bound");
+        check(&request, WARMRING_OK, name);
+        expect_value("bound", cases[i].then);
+        check(&request, WARMRING_EXISTS, name);
+        expect_value("bound", cases[i].then);
+        request.key = bytes_of("nothing");
+        check(&request, cases[i].missing, name);
+        expect_miss("nothing");
+    }
+}
+
 static void test_deletes(void) {
     set("delete", "1", 0);
     wr_request_t request = request_of(WR_DELETE, "delete", NULL);
@@ -349,6 +378,7 @@ static void test_all(const char *address) {
     test_large();
     test_stores();
     test_cas();
+    test_bound();
     test_deletes();
     test_leases();
     test_touch();
