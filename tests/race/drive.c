@@ -139,7 +139,8 @@ static void step_on(drive_t *drive, int64_t now) {
     }
     if (index > 0 && race->plan[index - 1].done == 0) {
         race->plan[index - 1].done = now;
-        drive->next_step = now + roll(&drive->dice, 40) * ms;
+        uint32_t longest = drive->phase == WARMRING_STABLE ? 200 : 40;
+        drive->next_step = now + roll(&drive->dice, longest) * ms;
     }
     if (now >= drive->next_step) {
         announce(drive);

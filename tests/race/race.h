@@ -41,6 +41,7 @@ enum {
 /* What a key is used for; each class has a judge of its own. */
 typedef enum {
     REGISTER, /* set, add, replace, delete; get, multi-get */
+    QUIET,    /* the same, but seldom written: what ghosts come from */
     LEASE,    /* loaded under a lease from an origin, deleted when that changes */
     COUNTER,  /* increment */
     BALANCE,  /* increment and decrement */

@@ -62,8 +62,9 @@ void race_free(race_t *race) {
 }
 
 size_t race_key(uint32_t round, unsigned key, char name[KEY_SIZE]) {
-    static const char letters[CLASSES] = {[REGISTER] = 'r', [LEASE] = 'l', [COUNTER] = 'c',
-                                          [BALANCE] = 'b',  [CHAIN] = 'k', [LOG] = 'a'};
+    static const char letters[CLASSES] = {
+        [REGISTER] = 'r', [QUIET] = 'q', [LEASE] = 'l', [COUNTER] = 'c',
+        [BALANCE] = 'b',  [CHAIN] = 'k', [LOG] = 'a'};
     return (size_t)snprintf(name, KEY_SIZE, "race:%u:%c%u", round, letters[class_of(key)],
                             key % KEYS_OF_CLASS);
 }

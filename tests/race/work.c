@@ -193,6 +193,14 @@ static void work_register(worker_t *worker, unsigned key) {
     }
 }
 
+static void work_quiet(worker_t *worker, unsigned key) {
+    if (roll(&worker->dice, 150) == 0) {
+        work_register(worker, key);
+    } else {
+        just_read(worker, key);
+    }
+}
+
 /* ---- LEASE ------------------------------------------------------------------------ */
 
 /* The origin's present version, stored with the lease's token. */
@@ -322,9 +330,13 @@ static void work_log(worker_t *worker, unsigned key) {
 /* ---- any ------------------------------------------------------------------------------------ */
 
 void race_work(worker_t *worker) {
-    static void (*const ways[CLASSES])(worker_t *, unsigned) = {
-        [REGISTER] = work_register, [LEASE] = work_lease, [COUNTER] = work_count,
-        [BALANCE] = work_count,     [CHAIN] = work_chain, [LOG] = work_log};
+    static void (*const ways[CLASSES])(worker_t *, unsigned) = {[REGISTER] = work_register,
+                                                                [QUIET] = work_quiet,
+                                                                [LEASE] = work_lease,
+                                                                [COUNTER] = work_count,
+                                                                [BALANCE] = work_count,
+                                                                [CHAIN] = work_chain,
+                                                                [LOG] = work_log};
     unsigned key = roll(&worker->dice, KEYS);
     if (roll(&worker->dice, 12) == 0) {
         read_many(worker);

@@ -1,0 +1,32 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The race on real servers, long: processes and threads on both transports go
+# through migrations and back, with evictions, restarts and stopped servers,
+# and everything they saw is judged. Builds in build/race first. From any
+# directory:
+#
+#   scripts/race.sh [SECONDS] [SEED]
+
+# The parts that are shared are written for bash, which Debian always has.
+if [ -z "${BASH_VERSION:-}" ]; then
+    exec bash "$0" "$@"
+fi
+set -euo pipefail
+source=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+. "$source/scripts/lib.sh"
+
+build=$source/build/race
+log=$build/build.log
+mkdir -p "$build"
+: >"$log"
+
+echo "Building in $build"
+[[ -z $(missing_packages build test) ]] || step 'install packages' install_missing build test
+bootstrap_if_needed
+configure_in "$build"
+step compile make -C "$build" -j "$(nproc)" tests/race/race.t
+echo
+
+export RACE_SECONDS=${1:-60}
+[[ $# -lt 2 ]] || export TEST_SEED=$2
+exec "$build/tests/race/race.t"
