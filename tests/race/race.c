@@ -43,6 +43,8 @@ typedef struct {
     uint64_t seed;
     uint32_t round;
     double seconds; /* of a round */
+    verdict_t sum;  /* of the rounds of right clients */
+    driven_t driven;
 } run_t;
 
 static double setting(const char *name, double otherwise) {
@@ -143,9 +145,36 @@ static verdict_t run_round(run_t *run, const shape_t *shape, double seconds, dri
 
 /* ---- all rounds -------------------------------------------------------------------- */
 
+static void add_up(run_t *run, const verdict_t *verdict, const driven_t *driven) {
+    run->sum.operations += verdict->operations;
+    run->sum.reads += verdict->reads;
+    run->sum.hits += verdict->hits;
+    run->sum.misses += verdict->misses;
+    run->sum.violations += verdict->violations;
+    run->driven.steps += driven->steps;
+    run->driven.migrations += driven->migrations;
+    run->driven.rollbacks += driven->rollbacks;
+    run->driven.evictions += driven->evictions;
+    run->driven.restarts += driven->restarts;
+    run->driven.stops += driven->stops;
+}
+
+static void note_all(const run_t *run) {
+    const verdict_t *sum = &run->sum;
+    const driven_t *driven = &run->driven;
+    tap_note("in all: %" PRIu64 " operations, %" PRIu64 " reads, %" PRIu64 " hits, %" PRIu64
+             " misses; %u steps, %u migrations, %u rollbacks; %u evictions, %u restarts, %u "
+             "stops; %" PRIu64 " violations; TEST_SEED=%" PRIu64,
+             sum->operations, sum->reads, sum->hits, sum->misses, driven->steps, driven->migrations,
+             driven->rollbacks, driven->evictions, driven->restarts, driven->stops, sum->violations,
+             run->seed);
+    tap_ok(sum->hits > 0 && driven->steps > 0, "values were read while steps were taken");
+}
+
 static void test_right(run_t *run, const shape_t *shape) {
     driven_t driven;
     verdict_t verdict = run_round(run, shape, run->seconds, &driven);
+    add_up(run, &verdict, &driven);
     tap_ok(verdict.violations == 0,
            "%s: %" PRIu64 " violations in %" PRIu64 " reads, TEST_SEED=%" PRIu64, shape->name,
            verdict.violations, verdict.reads, run->seed);
@@ -178,5 +207,6 @@ int main(void) {
             test_right(&run, &shapes[i]);
         }
     }
+    note_all(&run);
     return tap_done();
 }

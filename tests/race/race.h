@@ -171,6 +171,8 @@ typedef struct {
     dice_t dice;
 } worker_t;
 void race_work(worker_t *worker);
+/* SET, ADD or REPLACE of a new value. */
+warmring_status_t race_store(worker_t *worker, unsigned key, kind_t kind);
 /* The next record, begun now; NULL when there is no room. */
 record_t *race_record(worker_t *worker, unsigned key, kind_t kind);
 void race_return(record_t *record, warmring_status_t status);

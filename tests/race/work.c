@@ -119,6 +119,19 @@ static void just_read(worker_t *worker, unsigned key) {
     warmring_item_clear(&item);
 }
 
+static void touch(worker_t *worker, unsigned key) {
+    char name[KEY_SIZE];
+    warmring_item_t item = WARMRING_ITEM_INIT;
+    size_t length = race_key(worker->race->round, key, name);
+    record_t *record = race_record(worker, key, GET);
+    if (record != NULL) {
+        race_return(record,
+                    warmring_get_and_touch(worker->client, name, length, 1000, &item, NULL));
+        note_item(worker, record, name, &item);
+    }
+    warmring_item_clear(&item);
+}
+
 static void read_many(worker_t *worker) {
     enum { MOST = 8 };
     char name[MOST][KEY_SIZE];
@@ -148,7 +161,7 @@ static void read_many(worker_t *worker) {
 typedef warmring_status_t store_function(warmring_t *, const char *, size_t, const void *, size_t,
                                          int64_t, uint32_t, const warmring_call_t *);
 
-static warmring_status_t store(worker_t *worker, unsigned key, kind_t kind) {
+warmring_status_t race_store(worker_t *worker, unsigned key, kind_t kind) {
     static store_function *const stores[KINDS] = {
         [SET] = warmring_set, [ADD] = warmring_add, [REPLACE] = warmring_replace};
     char name[KEY_SIZE], text[VALUE_SIZE];
@@ -177,19 +190,50 @@ static void erase(worker_t *worker, unsigned key, uint64_t value) {
     }
 }
 
+/* Stores or deletes neighbouring keys in one call. */
+static void write_many(worker_t *worker) {
+    enum { MOST = KEYS_OF_CLASS };
+    char name[MOST][KEY_SIZE], text[MOST][VALUE_SIZE];
+    warmring_bytes_t keys[MOST];
+    warmring_entry_t entries[MOST];
+    record_t *record[MOST];
+    size_t count = 2 + roll(&worker->dice, MOST - 1);
+    bool stores = roll(&worker->dice, 3) > 0;
+    for (unsigned i = 0; i < count; i++) {
+        unsigned key = REGISTER * KEYS_OF_CLASS + i;
+        uint64_t value = race_next_value(worker);
+        keys[i] = (warmring_bytes_t){name[i], race_key(worker->race->round, key, name[i])};
+        record[i] = race_record(worker, key, stores ? SET : DELETE);
+        if (record[i] == NULL) {
+            return;
+        }
+        record[i]->value = stores ? value : NO_VALUE;
+        entries[i] =
+            (warmring_entry_t){keys[i], {text[i], race_value_text(name[i], value, text[i])}, 0, 0};
+    }
+    (void)!(stores ? warmring_set_multi(worker->client, entries, count, worker->results, NULL)
+                   : warmring_delete_multi(worker->client, keys, count, worker->results, NULL));
+    for (size_t i = 0; i < count; i++) {
+        const warmring_item_t *item = warmring_results_at(worker->results, i);
+        race_return(record[i], item != NULL ? item->status : WARMRING_OUT_OF_MEMORY);
+    }
+}
+
 static void work_register(worker_t *worker, unsigned key) {
     uint32_t way = roll(&worker->dice, 100);
-    if (way < 50) {
+    if (way < 45) {
         just_read(worker, key);
+    } else if (way < 50) {
+        touch(worker, key);
     } else if (way < 75) {
-        store(worker, key, SET);
+        race_store(worker, key, SET);
     } else if (way < 83) {
         erase(worker, key, NO_VALUE);
     } else if (way < 90) {
         erase(worker, key, NO_VALUE);
-        store(worker, key, SET);
+        race_store(worker, key, SET);
     } else {
-        store(worker, key, way < 95 ? ADD : REPLACE);
+        race_store(worker, key, way < 95 ? ADD : REPLACE);
     }
 }
 
@@ -232,8 +276,11 @@ static void work_lease(worker_t *worker, unsigned key) {
     if (record == NULL) {
         return;
     }
+    warmring_call_t call = WARMRING_CALL_INIT;
+    call.mode = roll(&worker->dice, 6) == 0 ? WARMRING_WAIT : 0;
+    call.deadline_ms = 100;
     warmring_status_t status =
-        warmring_get_or_lease(worker->client, name, length, 1000, &item, NULL);
+        warmring_get_or_lease(worker->client, name, length, 1000, &item, &call);
     race_return(record, status);
     note_item(worker, record, name, &item);
     if (status == WARMRING_LEASED) {
@@ -275,7 +322,7 @@ static void work_chain(worker_t *worker, unsigned key) {
     }
     record_t *seen = read_key(worker, key, WARMRING_FOR_CAS, &item);
     if (seen != NULL && item.status == WARMRING_NOT_FOUND) {
-        store(worker, key, ADD);
+        race_store(worker, key, ADD);
     } else if (seen != NULL && item.status == WARMRING_OK) {
         linger(worker, 1000);
         size_t length = race_key(worker->race->round, key, name);
@@ -338,8 +385,11 @@ void race_work(worker_t *worker) {
                                                                 [CHAIN] = work_chain,
                                                                 [LOG] = work_log};
     unsigned key = roll(&worker->dice, KEYS);
-    if (roll(&worker->dice, 12) == 0) {
+    uint32_t many = roll(&worker->dice, 50);
+    if (many < 4) {
         read_many(worker);
+    } else if (many == 4) {
+        write_many(worker);
     } else {
         ways[class_of(key)](worker, key);
     }
