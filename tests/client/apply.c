@@ -9,6 +9,7 @@
 #include "tests/lib/fixture.h"
 #include "tests/lib/steps.h"
 #include "tests/lib/tap.h"
+#include "tests/lib/transports.h"
 
 typedef enum { OLD, PREPARED, WARMING, HANDOVER, DRAINING, CLOSING, SETTLING, NEW, STAGES } stage_t;
 
@@ -248,7 +249,7 @@ static void test_connections(fixture_t *fixture) {
     warmring_close(client);
 }
 
-int main(void) {
+static void run_all(void) {
     fixture_t *fixture = fixture_start(2, NULL);
     topologies_t topologies;
     make_topologies(&topologies, fixture);
@@ -259,5 +260,9 @@ int main(void) {
     test_servers(fixture);
     release_all(&topologies);
     fixture_free(fixture);
+}
+
+int main(void) {
+    test_transports(run_all);
     return tap_done();
 }

@@ -13,6 +13,7 @@
 #include "tests/lib/steps.h"
 #include "tests/lib/tap.h"
 #include "tests/lib/traffic.h"
+#include "tests/lib/transports.h"
 
 enum { SERVERS = 6, KEYS = 2000, THREADS = 8, APPLIERS = 4 };
 
@@ -199,6 +200,7 @@ static uint64_t applies(warmring_t *client) {
 
 static void test_concurrent(const plan_t *plan, const edit_t *edit) {
     applier_t appliers[APPLIERS];
+    atomic_store(&newest, 0);
     warmring_topology_t *next = NULL, *now = steps_present(plan->client);
     warmring_topology_t *target = edited(plan, edit);
     demand(warmring_topology_migrate(now, target, &next));
@@ -238,7 +240,7 @@ static void test_concurrent(const plan_t *plan, const edit_t *edit) {
     warmring_topology_release(now);
 }
 
-int main(void) {
+static void run_all(void) {
     const traffic_options_t shape = {.threads = THREADS,
                                      .keys = KEYS,
                                      .sets = 15,
@@ -270,5 +272,9 @@ int main(void) {
     traffic_free(plan.traffic);
     warmring_close(plan.client);
     fixture_free(plan.fixture);
+}
+
+int main(void) {
+    test_transports(run_all);
     return tap_done();
 }

@@ -15,6 +15,7 @@
 #include "tests/lib/steps.h"
 #include "tests/lib/tap.h"
 #include "tests/lib/traffic.h"
+#include "tests/lib/transports.h"
 
 enum { O = 0, N = 1, LONG_MS = 20000, SHORT_MS = 300 };
 
@@ -289,7 +290,7 @@ static void test_second_apply(plan_t *plan) {
     warmring_close(plan->client);
 }
 
-int main(void) {
+static void run_all(void) {
     plan_t plan = {.fixture = fixture_start(2, NULL)};
     snprintf(plan.before, sizeof plan.before, "%s", fixture_address(plan.fixture, O));
     plan.after = fixture_servers(plan.fixture);
@@ -299,5 +300,9 @@ int main(void) {
     test_stable(&plan);
     test_second_apply(&plan);
     fixture_free(plan.fixture);
+}
+
+int main(void) {
+    test_transports(run_all);
     return tap_done();
 }

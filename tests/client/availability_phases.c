@@ -14,6 +14,7 @@
 #include "tests/lib/raw.h"
 #include "tests/lib/steps.h"
 #include "tests/lib/tap.h"
+#include "tests/lib/transports.h"
 
 enum { O = 0, N = 1 };
 
@@ -274,7 +275,7 @@ static void test_hung_old(plan_t *plan, warmring_phase_t phase) {
     warmring_close(plan->client);
 }
 
-int main(void) {
+static void run_all(void) {
     plan_t plan = {.fixture = fixture_start(2, NULL)};
     snprintf(plan.before, sizeof plan.before, "%s", fixture_address(plan.fixture, O));
     plan.after = fixture_servers(plan.fixture);
@@ -292,5 +293,9 @@ int main(void) {
         test_hung_old(&plan, phases[i]);
     }
     fixture_free(plan.fixture);
+}
+
+int main(void) {
+    test_transports(run_all);
     return tap_done();
 }

@@ -13,6 +13,7 @@
 #include "tests/lib/steps.h"
 #include "tests/lib/tap.h"
 #include "tests/lib/traffic.h"
+#include "tests/lib/transports.h"
 
 enum { MEGABYTE = 1024 * 1024 };
 
@@ -188,7 +189,7 @@ static void test_zero_token(const plan_t *plan) {
     check_unharmed(plan, "a zero token");
 }
 
-int main(void) {
+static void run_all(void) {
     for (size_t i = 0; i < sizeof value; i++) {
         value[i] = (char)(i * 31 + i / 251);
     }
@@ -205,5 +206,9 @@ int main(void) {
     test_too_large(&plan);
     warmring_close(plan.client);
     fixture_free(plan.fixture);
+}
+
+int main(void) {
+    test_transports(run_all);
     return tap_done();
 }

@@ -11,6 +11,7 @@
 #include "tests/lib/raw.h"
 #include "tests/lib/steps.h"
 #include "tests/lib/tap.h"
+#include "tests/lib/transports.h"
 
 typedef struct {
     fixture_t *fixture;
@@ -214,7 +215,7 @@ static void test_prefix(const plan_t *plan) {
     warmring_close(client);
 }
 
-int main(void) {
+static void run_all(void) {
     memset(long_key, 'l', 251);
     plan_t plan = {.fixture = fixture_start(1, NULL)};
     plan.client = steps_open(fixture_servers(plan.fixture), NULL);
@@ -227,5 +228,9 @@ int main(void) {
     test_prefix(&plan);
     warmring_close(plan.client);
     fixture_free(plan.fixture);
+}
+
+int main(void) {
+    test_transports(run_all);
     return tap_done();
 }

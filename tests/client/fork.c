@@ -16,6 +16,7 @@
 #include "tests/lib/steps.h"
 #include "tests/lib/tap.h"
 #include "tests/lib/traffic.h"
+#include "tests/lib/transports.h"
 
 enum { SERVERS = 4, KEYS = 400, THREADS = 6, CHILD_SECONDS = 60, CHILD_KEYS = 40 };
 
@@ -247,7 +248,7 @@ static void fork_during_applies(const plan_t *plan) {
     tap_int(applier.refused, 0, "and none refused");
 }
 
-int main(void) {
+static void run_all(void) {
     const traffic_options_t shape = {.threads = THREADS,
                                      .keys = KEYS,
                                      .sets = 15,
@@ -269,5 +270,9 @@ int main(void) {
     traffic_free(plan.traffic);
     warmring_close(plan.client);
     fixture_free(plan.fixture);
+}
+
+int main(void) {
+    test_transports(run_all);
     return tap_done();
 }

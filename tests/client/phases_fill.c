@@ -8,7 +8,6 @@
  * done in the middle of the fill.
  */
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/lib/calls.h"

@@ -4,7 +4,6 @@
  */
 #include "steps.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "tap.h"
