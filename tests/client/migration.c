@@ -15,9 +15,8 @@
 
 enum { SERVERS = 6, KEYS = 20000, THREADS = 8 };
 
-static const char *const options[] = {"fill_ttl_s", "86400", "deadline_ms",     "5000",
-                                      "pool_max",   "16",    "max_deadline_ms", "5000",
-                                      NULL};
+static const char *const options[] = {"fill_ttl_s",      "86400", "deadline_ms", "30000",
+                                      "max_deadline_ms", "30000", NULL};
 
 typedef struct {
     fixture_t *servers;

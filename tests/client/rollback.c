@@ -15,6 +15,9 @@
 
 enum { SERVERS = 5, KEYS = 1500, THREADS = 8 };
 
+/* No call may fail because the machine is busy. */
+static const char *const patient[] = {"deadline_ms", "30000", "max_deadline_ms", "30000", NULL};
+
 typedef struct {
     warmring_t *client;
     traffic_t *traffic;
@@ -125,13 +128,8 @@ static uint64_t ghosts(warmring_t *client) {
 }
 
 static void run(fixture_t *fixture) {
-    const traffic_options_t shape = {.threads = THREADS,
-                                     .keys = KEYS,
-                                     .sets = 15,
-                                     .deletes = 5,
-                                     .multi = 15,
-                                     .deadline_ms = 5000,
-                                     .seed = 711};
+    const traffic_options_t shape = {
+        .threads = THREADS, .keys = KEYS, .sets = 15, .deletes = 5, .multi = 15, .seed = 711};
     char here[256], there[256];
     snprintf(here, sizeof here, "%s:1,%s:1,%s:2,%s:1", fixture_address(fixture, 0),
              fixture_address(fixture, 1), fixture_address(fixture, 2), fixture_address(fixture, 3));
@@ -139,7 +137,7 @@ static void run(fixture_t *fixture) {
              fixture_address(fixture, 2), fixture_address(fixture, 3), fixture_address(fixture, 4));
     plan_t plan = {.servers = {here, there}, .operations = (uint64_t)(15 * tap_seconds())};
     plan.operations = plan.operations < 15 ? 15 : plan.operations;
-    plan.client = steps_open(here, NULL);
+    plan.client = steps_open(here, patient);
     plan.traffic = traffic_create(plan.client, &shape);
     traffic_fill(plan.traffic);
     traffic_start(plan.traffic);
