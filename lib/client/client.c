@@ -10,6 +10,7 @@
 #include "base/fail.h"
 #include "base/fork.h"
 #include "base/memory.h"
+#include "client/bind.h"
 #include "client/read.h"
 #include "client/transports.h"
 #include "topology/topology.h"
@@ -135,6 +136,9 @@ warmring_status_t warmring_acquire(warmring_t *client, warmring_topology_t **top
 static uint32_t authority_of(const wr_operation_t *operation, const wr_place_t *place) {
     const wr_view_t *view = operation->view;
     wr_route_t route = wr_route(view->topology, place, WR_KIND_MODIFY, view->rollout);
+    if (wr_is_bound(&route)) {
+        return route.owner[WARMRING_NEW_RING];
+    }
     if (route.steps->step[0].action == WR_STEP_REFUSE) {
         route = wr_route(view->topology, place, WR_KIND_READ, view->rollout);
     }

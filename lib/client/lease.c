@@ -35,8 +35,8 @@ static warmring_status_t read_value(const wr_operation_t *operation, wr_read_t *
 static warmring_status_t take_lease(const wr_operation_t *operation, warmring_bytes_t key,
                                     uint32_t lease_ms, warmring_token_t *token) {
     const wr_view_t *view = operation->view;
-    wr_route_t route =
-        wr_route(view->topology, wr_key_place(operation, key), WR_KIND_MODIFY, view->rollout);
+    wr_place_t place = wr_key_place(operation, key);
+    wr_route_t route = wr_route(view->topology, &place, WR_KIND_MODIFY, view->rollout);
     const wr_step_t *steps = route.steps->step;
     if (steps[0].action == WR_STEP_REFUSE) {
         return wr_fail(WARMRING_TRY_AGAIN, "the key is being handed over in phase %s",

@@ -168,8 +168,8 @@ static bool changed_nothing(const wr_write_t *write) {
  * the new one is the authority there is nothing to doubt. */
 static void doubt_copy(const batch_t *batch, const wr_write_t *write) {
     const wr_view_t *view = batch->operation->view;
-    wr_route_t route = wr_route(view->topology, wr_key_place(batch->operation, write->command.key),
-                                WR_KIND_MODIFY, view->rollout);
+    wr_place_t place = wr_key_place(batch->operation, write->command.key);
+    wr_route_t route = wr_route(view->topology, &place, WR_KIND_MODIFY, view->rollout);
     if (route.steps->step[0].action == WR_STEP_RUN) {
         wr_view_doubt(view, route.owner[WARMRING_NEW_RING]);
     }

@@ -137,15 +137,22 @@ static void fail_all(group_t *group, warmring_status_t status) {
     }
 }
 
-static wr_time_t oldest_needed(const group_t *group) {
-    wr_time_t oldest = 0;
+/* What connection the requests of a group need. */
+typedef struct {
+    wr_time_t opened_before; /* 0: any */
+    bool patient;
+} need_t;
+
+static need_t need_of(const group_t *group) {
+    need_t need = {0, false};
     for (size_t i = 0; i < group->count; i++) {
         wr_time_t time = group->requests[i]->opened_before;
-        if (time != 0 && (oldest == 0 || time < oldest)) {
-            oldest = time;
+        if (time != 0 && (need.opened_before == 0 || time < need.opened_before)) {
+            need.opened_before = time;
         }
+        need.patient |= group->requests[i]->patient;
     }
-    return oldest;
+    return need;
 }
 
 /* Moves those that `holds` to the front, in order; returns their number. */
@@ -162,20 +169,16 @@ static size_t partition(group_t *group, bool (*holds)(const wr_request_t *)) {
     return number;
 }
 
-static bool is_patient(const wr_request_t *request) {
-    return request->patient;
-}
-
 static bool is_free(const wr_request_t *request) {
     return request->opened_before == 0;
 }
 
 /* When no connection is old enough, only the requests that need one fail. */
 static warmring_status_t take(group_t *group, wr_deadline_t deadline, wr_verdict_t *verdict) {
-    wr_time_t oldest = oldest_needed(group);
-    warmring_status_t status = wr_pool_take(group->server, oldest, any(group, is_patient), deadline,
-                                            &group->connection, verdict);
-    if (status == WARMRING_OK || oldest == 0) {
+    need_t need = need_of(group);
+    warmring_status_t status = wr_pool_take(group->server, need.opened_before, need.patient,
+                                            deadline, &group->connection, verdict);
+    if (status == WARMRING_OK || need.opened_before == 0) {
         return status;
     }
     size_t number = partition(group, is_free);
