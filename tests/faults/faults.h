@@ -17,9 +17,10 @@
 #include "tests/lib/transports.h"
 
 enum {
-    SHORT_MS = 150, /* for servers that say nothing */
-    DRIP_MS = 400,  /* for those that drip */
-    LONG_MS = 5000, /* for all others */
+    SHORT_MS = 150,  /* for servers that say nothing */
+    SHARED_MS = 900, /* and of which another server has its share */
+    DRIP_MS = 500,   /* for those that drip */
+    LONG_MS = 5000,  /* for all others */
     KEY_SIZE = 32,
     VALUE_LIMIT = 1 << 20
 };

@@ -63,7 +63,8 @@ static void set_up(case_t *c) {
     key_of(c->client, fake_server_address(c->bad), &next, c->bad_key);
     key_of(c->client, fake_server_address(c->bad), &next, c->other_bad_key);
     key_of(c->client, fake_server_address(c->well), &next, c->well_key);
-    c->ms = c->outcome.end == OUTLASTS ? DRIP_MS : c->fault->whole ? SHORT_MS : LONG_MS;
+    uint32_t whole = c->operation == MULTI ? SHARED_MS : SHORT_MS;
+    c->ms = c->outcome.end == OUTLASTS ? DRIP_MS : c->fault->whole ? whole : LONG_MS;
 }
 
 static void tear_down(case_t *c) {
@@ -148,11 +149,12 @@ static int wait_for_child(pid_t pid, uint32_t ms) {
 static void check_in_child(case_t *c) {
     pid_t pid = start_child(c);
     bool late = c->outcome.end == OUTLASTS;
-    int status = wait_for_child(pid, late ? c->ms + c->ms / 2 : LONG_MS);
+    int status = wait_for_child(pid, late ? c->ms + c->ms / 4 : LONG_MS);
     if (status < 0) {
         kill(pid, SIGKILL);
         waitpid(pid, &status, 0);
-        tap_ok(late, "%s: outlasts its deadline of %u ms by half (a known limit)", c->what, c->ms);
+        tap_ok(late, "%s: outlasts its deadline of %u ms by a quarter (a known limit)", c->what,
+               c->ms);
     } else {
         tap_ok(!late && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT,
                "%s: aborts the process (a known limit)", c->what);

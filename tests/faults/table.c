@@ -64,7 +64,7 @@ const fault_t faults[] = {
      SCRIPT,
      true,
      {FAKE_GREET(), FAKE_DRIP_ANSWER(fake_memcached, NULL, 100), FAKE_HANG(), FAKE_END},
-     {ALL(SILENT), {LATE, LATE, {NONE}, SILENT}}},
+     {ALL(SILENT), {LATE, LATE, {NONE}, LATE}}},
     {"a partial answer, then a close",
      SCRIPT,
      false,

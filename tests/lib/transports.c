@@ -37,7 +37,8 @@ bool test_is_meta(void) {
 
 warmring_options_t *test_options(void) {
     warmring_options_t *options = warmring_options_create();
-    if (options == NULL || warmring_options_set(options, "transport", test_transport()) != WARMRING_OK) {
+    if (options == NULL ||
+        warmring_options_set(options, "transport", test_transport()) != WARMRING_OK) {
         tap_bail("no options: %s", warmring_error_detail());
     }
     return options;
