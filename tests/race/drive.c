@@ -60,6 +60,7 @@ static const choice_t choices[][CHOICES] = {
     [WARMRING_SETTLING] = {{100, SWEEP, 0, WARMRING_SETTLING}},
 };
 
+static const choice_t directly = {100, TAKE_STEP, WARMRING_COMMIT_DIRECTLY, WARMRING_DRAINING};
 static const choice_t settle = {100, TAKE_STEP, WARMRING_SETTLE, WARMRING_STABLE};
 
 static const choice_t *choose(drive_t *drive) {
@@ -72,6 +73,11 @@ static const choice_t *choose(drive_t *drive) {
     while (dice >= choice->weight) {
         dice -= choice->weight;
         choice++;
+    }
+    bool commits = choice->action == TAKE_STEP && choice->to == WARMRING_HANDOVER &&
+                   drive->phase == WARMRING_WARMING;
+    if (commits && drive->race->shape.direct && roll(&drive->dice, 2) == 0) {
+        return &directly;
     }
     return choice;
 }

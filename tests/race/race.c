@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,6 +25,7 @@ static const shape_t shapes[] = {
     {.name = "meta", .transport = ALL("meta")},
     {.name = "libmemcached", .transport = ALL("libmemcached")},
     {.name = "both transports", .transport = BOTH},
+    {.name = "direct commits", .transport = BOTH, .direct = true},
     {.name = "evictions", .transport = BOTH, .evicts = true},
     {.name = "restarts", .transport = ALL("meta"), .restarts = true},
     {.name = "stops", .transport = ALL("meta"), .stops = true},
@@ -192,6 +194,12 @@ static void test_wrong(run_t *run, const shape_t *shape) {
            rounds);
 }
 
+/* Single faults meet each transport in turn. */
+static void use_transports(shape_t *shape, unsigned turn) {
+    static const char *const transports[][PROCESSES] = {ALL("meta"), ALL("libmemcached"), BOTH};
+    memcpy(shape->transport, transports[turn % 3], sizeof shape->transport);
+}
+
 int main(void) {
     double total = setting("RACE_SECONDS", 2 * tap_seconds());
     double longest = 8;
@@ -204,7 +212,11 @@ int main(void) {
     }
     for (unsigned cycle = 0; cycle < cycles; cycle++) {
         for (unsigned i = 0; i < SHAPES; i++) {
-            test_right(&run, &shapes[i]);
+            shape_t shape = shapes[i];
+            if (shape.restarts != shape.stops) {
+                use_transports(&shape, cycle);
+            }
+            test_right(&run, &shape);
         }
     }
     note_all(&run);

@@ -120,6 +120,7 @@ typedef struct {
     const char *name;
     const char *transport[PROCESSES];
     bool evicts, restarts, stops;
+    bool direct;   /* half of the commits skip HANDOVER; nothing counts or uses cas */
     wrong_t wrong; /* a client that breaks a rule works beside the others */
 } shape_t;
 

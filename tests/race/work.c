@@ -92,6 +92,11 @@ static void linger(worker_t *worker, uint32_t longest_us) {
     }
 }
 
+/* All keys, or those that do not depend on a value that was read. */
+static unsigned keys_of(const worker_t *worker) {
+    return worker->race->shape.direct ? COUNTER * KEYS_OF_CLASS : KEYS;
+}
+
 /* ---- reads ------------------------------------------------------------------- */
 
 /* Reads a key; the caller clears the item. */
@@ -139,7 +144,7 @@ static void read_many(worker_t *worker) {
     record_t *record[MOST];
     size_t count = 2 + roll(&worker->dice, MOST - 1);
     for (size_t i = 0; i < count; i++) {
-        unsigned key = roll(&worker->dice, KEYS);
+        unsigned key = roll(&worker->dice, keys_of(worker));
         keys[i] = (warmring_bytes_t){name[i], race_key(worker->race->round, key, name[i])};
         record[i] = race_record(worker, key, GET);
         if (record[i] == NULL) {
@@ -384,7 +389,7 @@ void race_work(worker_t *worker) {
                                                                 [BALANCE] = work_count,
                                                                 [CHAIN] = work_chain,
                                                                 [LOG] = work_log};
-    unsigned key = roll(&worker->dice, KEYS);
+    unsigned key = roll(&worker->dice, keys_of(worker));
     uint32_t many = roll(&worker->dice, 50);
     if (many < 4) {
         read_many(worker);
