@@ -115,10 +115,11 @@ warmring_open(warmring_t **client, const char *servers, const warmring_options_t
  * The same with a topology, in any phase; the client holds a reference of
  * its own. The ring options come from the topology.
  *
- * A client opened in the middle of a migration has no watermarks: what an
- * earlier ring left on a new owner it takes for a value. Open clients in
- * STABLE and let them take every step, unless the new owners were empty when
- * the migration began. Since 0.1.
+ * A client opened in the middle of a migration knows no watermarks, and takes
+ * what it finds on a new owner, stored before its own first read there, for
+ * left by an earlier ring: that costs misses, from DRAINING on also of values
+ * that count, but nothing old is read. Open clients in STABLE where you can.
+ * Since 0.1.
  */
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
 warmring_open_topology(warmring_t **client, const warmring_topology_t *topology,
