@@ -61,7 +61,7 @@ compile_block() {
     $CC -std=c11 -Wall -Wextra -Werror -I"$source/include" -fsyntax-only "$scratch/block.c"
 }
 
-for file in README.md docs/consistency.md docs/limits.md docs/migration.md; do
+for file in README.md docs/consistency.md docs/faults.md docs/limits.md docs/migration.md; do
     number=1
     while block "$source/$file" c "$number" >"$scratch/block" && [ -s "$scratch/block" ]; do
         compile_block "$scratch/block" >"$scratch/said" 2>&1
