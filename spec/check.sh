@@ -15,7 +15,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 form=${1:-short}
 tab=$(printf '\t')
 
-for tool in spin "${CC:=gcc}"; do
+CC=${CC:-gcc}
+for tool in spin "${CC%% *}"; do
     command -v "$tool" >/dev/null 2>&1 || {
         echo "check.sh: $tool is not installed; the model needs spin (Debian: apt-get install spin) and a C compiler" >&2
         exit 2
@@ -78,7 +79,7 @@ pairs() {
 
 paths() {
     for class in $1; do
-        say "forward $class" holds "$class SPWHDCTN"
+        [ "$2$class" = longall ] || say "forward $class" holds "$class SPWHDCTN"
         say "rollback from CLOSING $class" holds "$class SPWHDCHPS"
         say "second attempt $class" holds "$class SPWHDHPSPWHDCTN"
         say "warm again, no STABLE $class" holds "$class SPWHDHPWHDCTN"
@@ -104,8 +105,8 @@ wrong() {
 
 checks() {
     case $1 in
-    long) pairs "sets counter all" long && paths "sets counter all" && wrong ;;
-    *) pairs sets short && paths "sets counter" && wrong ;;
+    long) pairs "sets counter all" long && paths "sets counter all" long && wrong ;;
+    *) pairs sets short && paths "sets counter" short && wrong ;;
     esac
 }
 
@@ -114,7 +115,7 @@ checks() {
 # One program does every run: the path and the options come in MODEL.
 build() { # cc's flags for the search, spin's flags
     cd "$work" && cp "$here/migration.pml" . && spin -a $2 migration.pml >spin.log 2>&1 && [ -f pan.c ] &&
-        "$CC" -w -O2 -DSAFETY -DMEMLIM=8000 $1 -o pan pan.c >>spin.log 2>&1 || {
+        $CC -w -O2 -DSAFETY -DMEMLIM=8000 $1 -o pan pan.c >>spin.log 2>&1 || {
         cat "$work/spin.log" >&2
         exit 2
     }
