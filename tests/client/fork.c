@@ -146,6 +146,7 @@ static _Noreturn void be_child(warmring_t *client, const char *servers, unsigned
     verdict_t verdict = number % 2 == 0 ? work(client, servers) : GOOD;
     pid_t grandchild = number % 3 == 0 ? fork() : -1;
     if (grandchild == 0) {
+        alarm(CHILD_SECONDS); /* is not inherited */
         verdict = work(client, servers);
         warmring_close(client);
         _exit((int)verdict);
@@ -270,7 +271,20 @@ static void run_all(void) {
     fixture_free(plan.fixture);
 }
 
+/* asan's allocator leaves its locks as another thread had them when it was
+ * forked: the child waits for ever in its first malloc(). */
+#if defined(__SANITIZE_ADDRESS__)
+#define MALLOC_SURVIVES_FORK 0
+#elif defined(__has_feature)
+#define MALLOC_SURVIVES_FORK !__has_feature(address_sanitizer)
+#else
+#define MALLOC_SURVIVES_FORK 1
+#endif
+
 int main(void) {
+    if (!MALLOC_SURVIVES_FORK) {
+        tap_skip_all("under asan a child of a program with threads cannot allocate memory");
+    }
     test_transports(run_all);
     return tap_done();
 }
