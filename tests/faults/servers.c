@@ -135,8 +135,8 @@ static void test_multi(void (*hurt)(fixture_t *, size_t), void (*heal)(fixture_t
     begin(NULL);
     hurt(fixture, SICK);
     int64_t begun = now_ms();
-    operate_on_all(client, keys, 2 * SHORT_MS, status);
-    in_time(begun, 2 * SHORT_MS, false, what);
+    operate_on_all(client, keys, SHARED_MS, status);
+    in_time(begun, SHARED_MS, false, what);
     tap_ok(status[1] > WARMRING_EXISTS, "%s: its key: %s", what, warmring_status_name(status[1]));
     tap_status(status[0], WARMRING_OK, "%s: another's", what);
     tap_status(status[2], WARMRING_OK, "%s: again", what);
