@@ -94,7 +94,8 @@ void judge_accuse(const history_t *history, const char *what, const record_t *co
         return;
     }
     tap_note("violation in round %" PRIu32 " (%s, TEST_SEED=%" PRIu64 "), key %s: %s",
-             history->race->round, history->race->shape.name, history->race->seed, name, what);
+             history->race->round, history->race->shape.name,
+             history->race->seed - history->race->round, name, what);
     int64_t from = INT64_MAX, to = 0;
     for (size_t i = 0; culprits[i] != NULL; i++) {
         show(history->race, culprits[i], history->race->plan[0].announced, "*");
