@@ -39,8 +39,8 @@
 
 WARMRING_BEGIN_DECLS
 
-/* The longest key, prefix included, and the flags no empty value may carry:
- * an empty item with them marks a fill that is under way. */
+/* The longest key, prefix included, and the flags that no value may carry:
+ * they mark a fill or a lease that is under way. */
 #define WARMRING_MAX_KEY 250u
 #define WARMRING_RESERVED_FLAGS 0x57524c53u
 
@@ -115,11 +115,11 @@ warmring_open(warmring_t **client, const char *servers, const warmring_options_t
  * The same with a topology, in any phase; the client holds a reference of
  * its own. The ring options come from the topology.
  *
- * A client opened in the middle of a migration knows no watermarks, and takes
- * what it finds on a new owner, stored before its own first read there, for
- * left by an earlier ring: that costs misses, from DRAINING on also of values
- * that count, but nothing old is read. Open clients in STABLE where you can.
- * Since 0.1.
+ * A client that joins a migration was not there when the new servers' CAS
+ * counters were noted. What they held before its own first read there it takes
+ * for copies of an earlier ring, up to WARMING; from HANDOVER on it leaves that
+ * alone and treats it as a miss, and answers TRY_AGAIN where a command depends
+ * on it. Open clients in STABLE where you can. Since 0.1.
  */
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
 warmring_open_topology(warmring_t **client, const warmring_topology_t *topology,
@@ -245,7 +245,7 @@ warmring_get_and_touch(warmring_t *client, const char *key, size_t key_length,
  * here); from 1,000,000,000 on an absolute Unix time, as with libmemcached.
  * Negative: BAD_ARGUMENT. `value` may be NULL when `value_length` is 0.
  * TOO_LARGE when the server's item limit is passed; the key is then gone.
- * BAD_ARGUMENT for an empty value with WARMRING_RESERVED_FLAGS.
+ * BAD_ARGUMENT for flags that are WARMRING_RESERVED_FLAGS.
  *
  * In HANDOVER a moved key is deleted instead of stored: nobody may rely on
  * a cache to keep it. Cost: one round trip, two for a moved key. Since 0.1.

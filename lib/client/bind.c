@@ -100,9 +100,10 @@ static state_t end_with(bind_t *bind, warmring_status_t status) {
 }
 
 /* Removes N's item if it is still the one with `cas`. */
-static void remove_item(const bind_t *bind, uint64_t cas, wr_time_t over) {
+static warmring_status_t remove_item(const bind_t *bind, uint64_t cas, wr_time_t over) {
     wr_request_t request = {.verb = WR_UNLEASE, .cas = cas, .opened_before = over};
     ask(bind, &request, WARMRING_NEW_RING);
+    return request.status;
 }
 
 static bool creates(const bind_t *bind) {
@@ -147,11 +148,18 @@ static state_t look(bind_t *bind) {
     if (wr_is_stub(look)) {
         return meet_stub(bind, look);
     }
-    if (wr_view_is_ghost(bind->operation->view, seat_of(bind, WARMRING_NEW_RING), look->cas_out,
-                         bind->operation->deadline)) {
+    wr_item_t item = wr_view_judge(bind->operation->view, seat_of(bind, WARMRING_NEW_RING),
+                                   look->cas_out, bind->operation->deadline);
+    if (item == WR_ITEM_GHOST) {
         wr_count(&bind->operation->client->counters, bind->operation->view->phase, WR_COUNT_ghosts);
         remove_item(bind, look->cas_out, look->opened_at);
         return AGAIN;
+    }
+    if (item == WR_ITEM_UNCLEAR) {
+        return end_with(bind, wr_fail(WARMRING_TRY_AGAIN,
+                                      "%s: this client joined the migration in phase HANDOVER or "
+                                      "later and cannot tell whether the value is an old copy",
+                                      wr_server_address(look->server)));
     }
     return PRESENT;
 }
@@ -200,6 +208,15 @@ static state_t ask_old(bind_t *bind) {
     return state;
 }
 
+/* Nobody has the key, unless our lease was taken away: then somebody else may
+ * have moved O's value to N before we looked at O. */
+static state_t give_up(bind_t *bind) {
+    warmring_status_t status = remove_item(bind, bind->cas, bind->over);
+    return status == WARMRING_NOT_FOUND || status == WARMRING_EXISTS
+               ? AGAIN
+               : end_with(bind, absences[bind->write->command.verb].missing);
+}
+
 static state_t promote(bind_t *bind) {
     if (first_action(bind) != WR_STEP_PROMOTE && !creates(bind)) {
         return end_with(bind, absences[bind->write->command.verb].missing);
@@ -212,11 +229,7 @@ static state_t promote(bind_t *bind) {
     bind->cas = lease.cas_out;
     bind->over = lease.opened_at;
     state_t state = first_action(bind) == WR_STEP_PROMOTE ? ask_old(bind) : LEASED;
-    if (state == LEASED && !creates(bind)) {
-        remove_item(bind, bind->cas, bind->over);
-        return end_with(bind, absences[bind->write->command.verb].missing);
-    }
-    return state;
+    return state == LEASED && !creates(bind) ? give_up(bind) : state;
 }
 
 /* ---- run ----------------------------------------------------------------- */

@@ -8,10 +8,11 @@
 
 static const wr_time_t ns_per_second = 1000000000;
 
-wr_marks_t *wr_marks_create(uint32_t count) {
+wr_marks_t *wr_marks_create(uint32_t count, bool late) {
     wr_marks_t *marks = wr_calloc(1, sizeof *marks + count * sizeof marks->mark[0]);
     if (marks != NULL) {
         marks->references = 1;
+        marks->late = late;
         marks->count = count;
         for (uint32_t i = 0; i < count; i++) {
             atomic_init(&marks->mark[i].watermark, WR_WATERMARK_UNKNOWN);
@@ -43,26 +44,31 @@ warmring_status_t wr_mark_probe(wr_mark_t *mark, wr_server_t *server, wr_deadlin
     return status;
 }
 
-bool wr_mark_is_ghost(wr_mark_t *mark, wr_server_t *server, uint64_t cas, wr_deadline_t deadline) {
+/* Whether the server's counter is below the watermark, which then is void. */
+static bool was_restarted(wr_mark_t *mark, wr_server_t *server, uint64_t watermark,
+                          wr_deadline_t deadline) {
+    wr_time_t checked = atomic_load(&mark->checked_at);
+    wr_time_t now = wr_now();
+    uint64_t counter = 0;
+    return now - checked >= ns_per_second &&
+           atomic_compare_exchange_strong(&mark->checked_at, &checked, now) &&
+           wr_server_probe_cas(server, deadline, &counter) == WARMRING_OK && counter < watermark &&
+           atomic_compare_exchange_strong(&mark->watermark, &watermark, 0);
+}
+
+wr_item_t wr_mark_judge(wr_marks_t *marks, uint32_t index, wr_server_t *server, uint64_t cas,
+                        wr_deadline_t deadline) {
+    wr_mark_t *mark = &marks->mark[index];
+    wr_item_t old = marks->late ? WR_ITEM_UNCLEAR : WR_ITEM_GHOST;
     uint64_t watermark = atomic_load(&mark->watermark);
     if (cas > watermark) {
-        return false;
+        return WR_ITEM_GOOD;
     }
     if (watermark == WR_WATERMARK_UNKNOWN) {
         (void)!wr_mark_probe(mark, server, deadline);
-        return true;
+        return old;
     }
-    wr_time_t checked = atomic_load(&mark->checked_at);
-    wr_time_t now = wr_now();
-    if (now - checked < ns_per_second ||
-        !atomic_compare_exchange_strong(&mark->checked_at, &checked, now)) {
-        return true;
-    }
-    uint64_t counter = 0;
-    if (wr_server_probe_cas(server, deadline, &counter) == WARMRING_OK && counter < watermark) {
-        return !atomic_compare_exchange_strong(&mark->watermark, &watermark, 0);
-    }
-    return true;
+    return was_restarted(mark, server, watermark, deadline) ? WR_ITEM_GOOD : old;
 }
 
 void wr_mark_doubt(wr_mark_t *mark, const wr_server_t *server) {

@@ -37,7 +37,16 @@ typedef struct {
     _Atomic int64_t doubt_until;
 } wr_mark_t;
 
+/* What an item of a moved key is on its new owner. */
+typedef enum {
+    WR_ITEM_GOOD,
+    WR_ITEM_GHOST,  /* to be removed */
+    WR_ITEM_UNCLEAR /* perhaps a ghost, perhaps the only value: to be left alone */
+} wr_item_t;
+
 typedef struct {
+    bool late; /* made when the new owners held values already, not copies:
+                  what is older than the client is unclear, not a ghost */
     _Atomic uint32_t references;
     _Atomic int64_t settling_since; /* 0: not yet */
     uint32_t count;
@@ -45,7 +54,7 @@ typedef struct {
 } wr_marks_t;
 
 /* All watermarks unknown. NULL when memory is out. */
-wr_marks_t *wr_marks_create(uint32_t count);
+wr_marks_t *wr_marks_create(uint32_t count, bool late);
 wr_marks_t *wr_marks_retain(wr_marks_t *marks);
 void wr_marks_release(wr_marks_t *marks);
 
@@ -53,11 +62,12 @@ void wr_marks_release(wr_marks_t *marks);
 warmring_status_t wr_mark_probe(wr_mark_t *mark, wr_server_t *server, wr_deadline_t deadline);
 
 /*
- * Whether an item with `cas` is a ghost. The first to ask in a second makes
- * sure that the server was not restarted since the watermark was taken, which
- * starts its counter anew.
+ * What an item with `cas` is. The first to ask in a second makes sure that the
+ * server was not restarted since the watermark was taken, which starts its
+ * counter anew.
  */
-bool wr_mark_is_ghost(wr_mark_t *mark, wr_server_t *server, uint64_t cas, wr_deadline_t deadline);
+wr_item_t wr_mark_judge(wr_marks_t *marks, uint32_t index, wr_server_t *server, uint64_t cas,
+                        wr_deadline_t deadline);
 
 /* A deletion failed on `server`. */
 void wr_mark_doubt(wr_mark_t *mark, const wr_server_t *server);

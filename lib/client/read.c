@@ -137,6 +137,19 @@ static uint8_t after_miss_of_new(const batch_t *batch, wr_read_t *read) {
     return fill ? LEASE : FALLBACK;
 }
 
+static uint8_t after_hit_of_new(const batch_t *batch, wr_read_t *read) {
+    switch (wr_view_judge(batch->operation->view, read->route.owner[WARMRING_NEW_RING],
+                          read->answer.cas_out, batch->operation->deadline)) {
+    case WR_ITEM_GHOST:
+        return GHOST;
+    case WR_ITEM_UNCLEAR:
+        make_miss(read);
+        return may_fall_back(read) ? FALLBACK : DONE;
+    default:
+        return DONE;
+    }
+}
+
 static uint8_t after_first(const batch_t *batch, wr_read_t *read) {
     wr_request_t *answer = &read->answer;
     if (answer->status == WARMRING_OK && wr_is_stub(answer)) {
@@ -147,10 +160,7 @@ static uint8_t after_first(const batch_t *batch, wr_read_t *read) {
         return DONE;
     }
     if (answer->status == WARMRING_OK || answer->status == WARMRING_BUFFER_TOO_SMALL) {
-        return wr_view_is_ghost(batch->operation->view, read->route.owner[WARMRING_NEW_RING],
-                                answer->cas_out, batch->operation->deadline)
-                   ? GHOST
-                   : DONE;
+        return after_hit_of_new(batch, read);
     }
     if (answer->status == WARMRING_NOT_FOUND) {
         return after_miss_of_new(batch, read);

@@ -50,7 +50,7 @@ static bool take_marks(wr_view_t *view, const wr_view_t *before) {
     if (before != NULL && wr_topology_same_migration(before->topology, view->topology)) {
         view->marks = wr_marks_retain(before->marks);
     } else {
-        view->marks = wr_marks_create(view->seats);
+        view->marks = wr_marks_create(view->seats, view->phase >= WARMRING_HANDOVER);
     }
     return view->marks != NULL;
 }
@@ -98,9 +98,11 @@ warmring_status_t wr_view_probe(wr_view_t *view, wr_deadline_t deadline) {
     return status;
 }
 
-bool wr_view_is_ghost(const wr_view_t *view, uint32_t seat, uint64_t cas, wr_deadline_t deadline) {
-    return view->marks != NULL &&
-           wr_mark_is_ghost(&view->marks->mark[seat], view->server[seat], cas, deadline);
+wr_item_t wr_view_judge(const wr_view_t *view, uint32_t seat, uint64_t cas,
+                        wr_deadline_t deadline) {
+    return view->marks == NULL
+               ? WR_ITEM_GOOD
+               : wr_mark_judge(view->marks, seat, view->server[seat], cas, deadline);
 }
 
 bool wr_view_in_doubt(const wr_view_t *view, uint32_t seat, wr_deadline_t deadline) {

@@ -33,8 +33,8 @@ void wr_view_free(wr_view_t *view);
 /* Asks every server of the new ring for its watermark. OK or the fault. */
 warmring_status_t wr_view_probe(wr_view_t *view, wr_deadline_t deadline);
 
-/* wr_mark_is_ghost() and wr_mark_in_doubt() of a seat; false in STABLE. */
-bool wr_view_is_ghost(const wr_view_t *view, uint32_t seat, uint64_t cas, wr_deadline_t deadline);
+/* wr_mark_judge() and wr_mark_in_doubt() of a seat; in STABLE all is good. */
+wr_item_t wr_view_judge(const wr_view_t *view, uint32_t seat, uint64_t cas, wr_deadline_t deadline);
 bool wr_view_in_doubt(const wr_view_t *view, uint32_t seat, wr_deadline_t deadline);
 
 /* wr_mark_doubt() of a seat. */

@@ -211,9 +211,8 @@ warmring_status_t wr_value_check(warmring_bytes_t bytes, uint32_t flags) {
     if (bytes.length > 0 && WR_HAS_NULL(value)) {
         return WARMRING_BAD_ARGUMENT;
     }
-    if (bytes.length == 0 && flags == WARMRING_RESERVED_FLAGS) {
-        return wr_fail(WARMRING_BAD_ARGUMENT, "an empty value with flags 0x%x is reserved",
-                       WARMRING_RESERVED_FLAGS);
+    if (flags == WARMRING_RESERVED_FLAGS) {
+        return wr_fail(WARMRING_BAD_ARGUMENT, "flags 0x%x are reserved", WARMRING_RESERVED_FLAGS);
     }
     return WARMRING_OK;
 }

@@ -32,8 +32,7 @@ const wr_verb_info_t *wr_verb_info(wr_verb_t verb) {
 }
 
 bool wr_is_stub(const wr_request_t *answer) {
-    return answer->status == WARMRING_OK && answer->value_length == 0 &&
-           answer->flags_out == WARMRING_RESERVED_FLAGS;
+    return answer->status == WARMRING_OK && answer->flags_out == WARMRING_RESERVED_FLAGS;
 }
 
 static const bool answers[WARMRING_OUT_OF_MEMORY + 1] = {

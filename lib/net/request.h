@@ -114,7 +114,8 @@ void wr_run(wr_request_t **requests, size_t count, wr_deadline_t deadline);
 /* The same for one. */
 void wr_run_one(wr_request_t *request, wr_deadline_t deadline);
 
-/* The stub of a lease: an empty item with these flags. */
+/* The stub of a lease: it has the reserved flags. It is empty, unless somebody
+ * appended to it. */
 bool wr_is_stub(const wr_request_t *answer);
 
 /* Whether a status is an answer of the server, not a fault on the way:

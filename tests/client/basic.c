@@ -51,8 +51,8 @@ static void test_empty_value(void) {
     tap_status(warmring_set(client, KEY("empty"), "", 0, 0, WARMRING_RESERVED_FLAGS, NULL),
                WARMRING_BAD_ARGUMENT, "an empty value with the reserved flags");
     tap_status(warmring_set(client, KEY("empty"), "x", 1, 0, WARMRING_RESERVED_FLAGS, NULL),
-               WARMRING_OK, "another value with them");
-    expect_value("empty", "x", WARMRING_RESERVED_FLAGS);
+               WARMRING_BAD_ARGUMENT, "another value with them");
+    expect_value("empty", "", 3);
 }
 
 static void test_conditional_stores(void) {

@@ -250,18 +250,23 @@ static void test_lease(plan_t *plan, bool moved) {
     tap_status(lease(plan, key, &other), WARMRING_OK, "then it is a hit");
     tap_bytes(other.value.data, other.value.length, "loaded", 6, "with what was loaded");
     tap_int(other.flags, 3, "and its flags");
+    choose_key(plan->client, "lease", moved, &plan->next, key);
+    tap_status(lease(plan, key, &item), WARMRING_LEASED, "leased");
+    (void)call_append(plan->client, key);
+    answer_t answer = read_key(plan->client, key);
+    tap_string(shown(&answer), NULL, "an append meanwhile is no value");
     for (int way = 0; way < 2; way++) {
         choose_key(plan->client, "lease", moved, &plan->next, key);
         tap_status(lease(plan, key, &item), WARMRING_LEASED, "leased");
         if (way == 0) {
             tap_status(store_key(plan->client, key, "newer"), WARMRING_OK, "written meanwhile");
             tap_status(load(plan, key, &item), WARMRING_EXISTS, "the late load is refused");
-            answer_t answer = read_key(plan->client, key);
+            answer = read_key(plan->client, key);
             tap_string(shown(&answer), "newer", "what was written stays");
         } else {
             (void)erase_key(plan->client, key);
             tap_status(load(plan, key, &item), WARMRING_NOT_FOUND, "refused after a delete too");
-            answer_t answer = read_key(plan->client, key);
+            answer = read_key(plan->client, key);
             tap_string(shown(&answer), NULL, "it stays deleted");
         }
     }
@@ -352,6 +357,34 @@ static void test_newcomer(fixture_t *fixture) {
     warmring_topology_release(topology);
     warmring_close(plan.client);
     steps_back(first.client);
+    warmring_close(first.client);
+    fixture_flush(fixture);
+}
+
+/* From HANDOVER on what is on N may be the only value: a newcomer leaves it
+ * alone. */
+static void test_late_newcomer(fixture_t *fixture) {
+    char key[CALLS_KEY_SIZE];
+    plan_t first = {.fixture = fixture, .client = steps_open(fixture_address(fixture, O), NULL)};
+    plan_t plan = {.fixture = fixture};
+    steps_begin(first.client, fixture_servers(fixture));
+    steps_forward(first.client, WARMRING_DRAINING);
+    choose_key(first.client, "late", true, &first.next, key);
+    raw_store(fixture, N, key, 0, 0, "10");
+    warmring_topology_t *topology = steps_present(first.client);
+    tap_status(warmring_open_topology(&plan.client, topology, NULL), WARMRING_OK,
+               "open in DRAINING");
+    answer_t answer = read_key(plan.client, key);
+    tap_string(shown(&answer), NULL, "it cannot tell whether N's value is old");
+    tap_status(call_append(plan.client, key), WARMRING_TRY_AGAIN, "nor append to it");
+    raw_holds(fixture, N, key, "10", "it leaves it alone");
+    answer = read_key(first.client, key);
+    tap_string(shown(&answer), "10", "for those who know");
+    tap_status(store_key(plan.client, key, "new"), WARMRING_OK, "it stores");
+    answer = read_key(plan.client, key);
+    tap_string(shown(&answer), "new", "and reads what is newer than itself");
+    warmring_topology_release(topology);
+    warmring_close(plan.client);
     warmring_close(first.client);
     fixture_flush(fixture);
 }
@@ -447,6 +480,7 @@ int main(void) {
     warmring_close(plan.client);
     fixture_flush(fixture);
     test_newcomer(fixture);
+    test_late_newcomer(fixture);
     test_hanging(fixture);
     test_declared(fixture);
     test_doubt(fixture);

@@ -268,7 +268,7 @@ static void test_reserved(const plan_t *plan) {
                    store_ways[i].name);
         tap_contains(warmring_error_detail(), "0x57524c53", "the text has the flags");
         tap_status(store_ways[i].call(plan->client, "reserved", "x", WARMRING_RESERVED_FLAGS, 0),
-                   WARMRING_OK, "%s of another value with them", store_ways[i].name);
+                   WARMRING_BAD_ARGUMENT, "%s of another value with them", store_ways[i].name);
         tap_status(store_ways[i].call(plan->client, "reserved", "", WARMRING_RESERVED_FLAGS + 1, 0),
                    WARMRING_OK, "%s of an empty value with others", store_ways[i].name);
     }
