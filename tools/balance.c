@@ -13,12 +13,13 @@
 #include "report.h"
 #include "servers.h"
 
-enum { SERVERS, DIALECT, POINTS, MAX_POINTS, JSON };
+enum { SERVERS, DIALECT, POINTS, HASH, MAX_POINTS, JSON };
 
 static const option_t options[] = {
     [SERVERS] = {"--servers", "FILE", "the servers, one server string a line"},
     [DIALECT] = {"--dialect", "D", "how points are made (v2)"},
     [POINTS] = {"--points", "P", "points per weight unit (1000)"},
+    [HASH] = {"--hash", "H", "how keys are hashed (the dialect's way)"},
     [MAX_POINTS] = {"--max-points", "N", "the most points a ring may have (16000000)"},
     [JSON] = {"--json", NULL, "print JSON"},
     {0},
@@ -134,8 +135,12 @@ static int show(const warmring_topology_t *topology, bool as_json) {
 
 static int run(const char *const *values) {
     warmring_topology_t *topology;
-    ring_choice_t choice = {"--dialect", values[DIALECT], "--points", values[POINTS],
-                            values[MAX_POINTS]};
+    ring_choice_t choice = {.dialect_option = "--dialect",
+                            .dialect = values[DIALECT],
+                            .points_option = "--points",
+                            .points = values[POINTS],
+                            .hash = values[HASH],
+                            .max_points = values[MAX_POINTS]};
     if (values[SERVERS] == NULL) {
         return misuse("--servers FILE is missing");
     }

@@ -15,7 +15,19 @@
 
 enum { DEFAULT_FLOWS = 10, MOST_FLOWS = 1000000 };
 
-enum { FROM, TO, FROM_DIALECT, TO_DIALECT, FROM_POINTS, TO_POINTS, MAX_POINTS, FLOWS, JSON };
+enum {
+    FROM,
+    TO,
+    FROM_DIALECT,
+    TO_DIALECT,
+    FROM_POINTS,
+    TO_POINTS,
+    FROM_HASH,
+    TO_HASH,
+    MAX_POINTS,
+    FLOWS,
+    JSON
+};
 
 static const option_t options[] = {
     [FROM] = {"--from", "FILE", "the servers now, one server string a line"},
@@ -24,6 +36,8 @@ static const option_t options[] = {
     [TO_DIALECT] = {"--to-dialect", "D", "the dialect to be (v2)"},
     [FROM_POINTS] = {"--from-points", "P", "points per weight unit now (1000)"},
     [TO_POINTS] = {"--to-points", "P", "points per weight unit to be (1000)"},
+    [FROM_HASH] = {"--from-hash", "H", "how keys are hashed now (the dialect's way)"},
+    [TO_HASH] = {"--to-hash", "H", "how keys will be hashed (the dialect's way)"},
     [MAX_POINTS] = {"--max-points", "N", "the most points a ring may have (16000000)"},
     [FLOWS] = {"--flows", "N", "how many of the largest flows to show (10)"},
     [JSON] = {"--json", NULL, "print JSON"},
@@ -207,10 +221,18 @@ static int print_as_json(const diff_t *diff) {
 }
 
 static int load_both(diff_t *diff, const char *const *values) {
-    ring_choice_t from = {"--from-dialect", values[FROM_DIALECT], "--from-points",
-                          values[FROM_POINTS], values[MAX_POINTS]};
-    ring_choice_t to = {"--to-dialect", values[TO_DIALECT], "--to-points", values[TO_POINTS],
-                        values[MAX_POINTS]};
+    ring_choice_t from = {.dialect_option = "--from-dialect",
+                          .dialect = values[FROM_DIALECT],
+                          .points_option = "--from-points",
+                          .points = values[FROM_POINTS],
+                          .hash = values[FROM_HASH],
+                          .max_points = values[MAX_POINTS]};
+    ring_choice_t to = {.dialect_option = "--to-dialect",
+                        .dialect = values[TO_DIALECT],
+                        .points_option = "--to-points",
+                        .points = values[TO_POINTS],
+                        .hash = values[TO_HASH],
+                        .max_points = values[MAX_POINTS]};
     warmring_ring_options_t unused;
     int result = choose_ring(&to, &unused); /* before any work on the other */
     if (result == ENDED_WELL) {

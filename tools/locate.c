@@ -18,12 +18,14 @@
 
 enum { BATCH = 1024, BLOCK = 1 << 18 };
 
-enum { SERVERS, DIALECT, POINTS, MAX_POINTS };
+enum { SERVERS, DIALECT, POINTS, HASH, HASH_TAG, MAX_POINTS };
 
 static const option_t options[] = {
     [SERVERS] = {"--servers", "FILE", "the servers, one server string a line"},
     [DIALECT] = {"--dialect", "D", "how points are made and keys are hashed (v2)"},
     [POINTS] = {"--points", "P", "points per weight unit (1000)"},
+    [HASH] = {"--hash", "H", "how keys are hashed (the dialect's way)"},
+    [HASH_TAG] = {"--hash-tag", "AB", "hash only what stands between these two characters"},
     [MAX_POINTS] = {"--max-points", "N", "the most points a ring may have (16000000)"},
     {0},
 };
@@ -144,8 +146,13 @@ done:
 
 static int run(const char *const *values) {
     warmring_topology_t *topology;
-    ring_choice_t choice = {"--dialect", values[DIALECT], "--points", values[POINTS],
-                            values[MAX_POINTS]};
+    ring_choice_t choice = {.dialect_option = "--dialect",
+                            .dialect = values[DIALECT],
+                            .points_option = "--points",
+                            .points = values[POINTS],
+                            .hash = values[HASH],
+                            .hash_tag = values[HASH_TAG],
+                            .max_points = values[MAX_POINTS]};
     if (values[SERVERS] == NULL) {
         return misuse("--servers FILE is missing");
     }

@@ -176,7 +176,10 @@ static int check_dialect(const ring_choice_t *choice) {
 
 int choose_ring(const ring_choice_t *choice, warmring_ring_options_t *options) {
     double max_points = 0;
-    *options = (warmring_ring_options_t){.size = sizeof *options, .dialect = choice->dialect};
+    *options = (warmring_ring_options_t){.size = sizeof *options,
+                                         .dialect = choice->dialect,
+                                         .hash = choice->hash,
+                                         .hash_tag = choice->hash_tag};
     int result = check_dialect(choice);
     if (result == ENDED_WELL) {
         result = read_positive(choice->points_option, choice->points, &options->points_per_weight);
@@ -192,6 +195,9 @@ int servers_build(const servers_t *list, const warmring_ring_options_t *options,
                   warmring_topology_t **topology) {
     warmring_status_t status =
         warmring_topology_create(topology, list->servers, list->count, options);
+    if (status == WARMRING_BAD_OPTION) {
+        return misuse("%s", warmring_error_detail());
+    }
     return status == WARMRING_OK ? ENDED_WELL : servers_complain(list);
 }
 

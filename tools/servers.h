@@ -30,13 +30,14 @@ typedef struct {
     const char *dialect_option, *dialect; /* the name of the option, its value */
     const char *points_option, *points;
     const char *max_points;
+    const char *hash, *hash_tag;
 } ring_choice_t;
 
 /* Turns them into ring options; MISUSED with a complaint. */
 int choose_ring(const ring_choice_t *choice, warmring_ring_options_t *options);
 
 /* Builds the ring of a list; FAILED with a complaint that names the file and,
- * where one server is at fault, its line. */
+ * where one server is at fault, its line; MISUSED where an option is. */
 int servers_build(const servers_t *list, const warmring_ring_options_t *options,
                   warmring_topology_t **topology);
 

@@ -39,6 +39,8 @@ check v2
 check '40 points' --points 40
 check nginx --dialect nginx
 check libmemcached-weighted --dialect libmemcached-weighted
+check twemproxy --dialect twemproxy --hash murmur
+check modula --dialect modula
 
 ends 0 balance --servers "$scratch/servers" --json
 cp "$scratch/out" "$scratch/json"

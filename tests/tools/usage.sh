@@ -61,6 +61,9 @@ refuses 2 'option "--json" takes no value' balance --servers "$servers" --json=y
 for command in locate balance; do
     refuses 2 '--dialect "ketamine": not one of v2, ' "$command" --servers "$servers" \
         --dialect ketamine
+    refuses 2 'unknown hash "sha1" of dialect twemproxy' "$command" --servers "$servers" \
+        --dialect twemproxy --hash sha1
+    refuses 2 'hash "md5": dialect v2 has its own' "$command" --servers "$servers" --hash md5
     refuses 2 '--max-points "4294967296"' "$command" --servers "$servers" --max-points 4294967296
     refuses 2 '--max-points "1.5"' "$command" --servers "$servers" --max-points 1.5
     refuses 1 'points, at most 100: use points_per_weight' "$command" --servers "$servers" \
@@ -74,6 +77,9 @@ refuses 2 '--from-dialect "x"' diff --from "$servers" --to "$servers" --from-dia
 refuses 2 '--to-dialect "x"' diff --from "$servers" --to "$servers" --to-dialect x
 refuses 2 '--from-points "0"' diff --from "$servers" --to "$servers" --from-points 0
 refuses 2 '--to-points "-2"' diff --from "$servers" --to "$servers" --to-points -2
+refuses 2 'hash "md5": dialect v2' diff --from "$servers" --to "$servers" --from-hash md5
+refuses 2 'hash "md5": dialect v2' diff --from "$servers" --to "$servers" --to-hash md5
+refuses 2 'hash_tag "{"' locate --servers "$servers" --hash-tag '{'
 refuses 2 '--flows "x"' diff --from "$servers" --to "$servers" --flows x
 refuses 2 'cannot both be standard input' diff --from - --to -
 for target in 5 1 0% -5% % 5%% five 0 nan% inf; do
@@ -116,7 +122,7 @@ wrong() {
 wrong ': no server in it' ''
 wrong ': no server in it' '# none\n\n'
 wrong ': none of 2 servers has a weight above 0' 'h1:1:0\nh2:1:0\n'
-wrong ':3: "h2": weight 1.5: dialect nginx knows whole numbers' 'h1:1:2\n\nh2:2:1.5\n' --dialect nginx
+wrong ':3: "h2:2": weight 1.5: dialect nginx knows whole numbers' 'h1:1:2\n\nh2:2:1.5\n' --dialect nginx
 refuses 1 "$scratch/none: No such file or directory" plan --servers "$scratch/none"
 refuses 1 "$scratch: cannot read: Is a directory" plan --servers "$scratch"
 
