@@ -22,7 +22,7 @@ double wr_modula_count(const wr_members_t *members, const wr_member_t *member,
 
 /* How many of the 2^32 hashes leave this rest. */
 static uint64_t hashes_with(uint32_t rest, uint32_t servers) {
-    return (UINT32_MAX - rest) / servers + 1;
+    return ((uint64_t)UINT32_MAX - rest) / servers + 1;
 }
 
 warmring_status_t wr_modula_fill(warmring_ring_t *ring, uint64_t points) {
