@@ -8,9 +8,11 @@
 #   SANITIZERS    a list for the compiler: address,undefined or thread
 #   TEST_SECONDS  how long races and soaks last (2)
 #   BUILD_ONLY    1: no tests, and no summary
+#   WITHOUT       libmemcached: a build without it
 #
-# Builds in build/check, in build/asan or build/tsan with sanitizers, and ends
-# with the line "N passed, N failed, N skipped".
+# Builds in build/check, in build/asan or build/tsan with sanitizers, in
+# build/bare without libmemcached, and ends with the line "N passed, N failed,
+# N skipped".
 # The parts that are shared are written for bash, which Debian always has.
 if [ -z "${BASH_VERSION:-}" ]; then
     exec bash "$0" "$@"
@@ -46,6 +48,10 @@ fi
 if [[ -z $sanitizers ]]; then
     arguments+=(--enable-werror)
 fi
+if [[ ${WITHOUT:-} == libmemcached ]]; then
+    name=bare
+    arguments+=(--without-libmemcached)
+fi
 if [[ $compiler == *clang* ]]; then
     name=clang-${name}
     name=${name%-check}
@@ -64,7 +70,7 @@ give_up() {
     exit 1
 }
 
-echo "$name: $compiler${sanitizers:+ -fsanitize=$sanitizers}"
+echo "$name: $compiler${sanitizers:+ -fsanitize=$sanitizers}${WITHOUT:+ without $WITHOUT}"
 [[ -z $(missing_packages "${purposes[@]}") ]] ||
     step 'install packages' install_missing "${purposes[@]}" || give_up
 bootstrap_if_needed || give_up

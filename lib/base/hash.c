@@ -5,8 +5,11 @@
 #include "base/hash.h"
 
 #include <libdeflate.h>
-#include <libhashkit-1.0/hashkit.h>
 #include <xxhash.h>
+
+#if WR_WITH_LIBMEMCACHED
+#include <libhashkit-1.0/hashkit.h>
+#endif
 
 uint32_t wr_crc32(uint32_t crc, const void *bytes, size_t length) {
     return libdeflate_crc32(crc, bytes, length);
@@ -20,6 +23,8 @@ uint32_t wr_xxh32(const void *bytes, size_t length, uint32_t seed) {
     return XXH32(bytes, length, seed);
 }
 
+#if WR_WITH_LIBMEMCACHED
+
 void wr_md5_words(const void *bytes, size_t length, uint32_t words[4]) {
     unsigned char digest[16];
     libhashkit_md5_signature(bytes, length, digest);
@@ -29,3 +34,5 @@ void wr_md5_words(const void *bytes, size_t length, uint32_t words[4]) {
                    (uint32_t)b[3] << 24;
     }
 }
+
+#endif

@@ -16,7 +16,8 @@ uint32_t wr_crc32(uint32_t crc, const void *bytes, size_t length);
 uint64_t wr_xxh64(const void *bytes, size_t length, uint64_t seed);
 uint32_t wr_xxh32(const void *bytes, size_t length, uint32_t seed);
 
-/* The MD5 of `length` bytes as four little-endian words. */
+/* The MD5 of `length` bytes as four little-endian words; only in builds with
+ * libmemcached, as libhashkit is part of it. */
 void wr_md5_words(const void *bytes, size_t length, uint32_t words[4]);
 
 #endif

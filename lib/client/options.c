@@ -107,7 +107,11 @@ static const struct {
 } text_rules[] = {
     [KEY_TEXT] = {NULL, "bytes that may stand in a key"},
     [NAME_TEXT] = {is_name_text, "letters, digits, '.', '_' and '-'"},
+#if WR_WITH_LIBMEMCACHED
     [TRANSPORT_TEXT] = {is_transport, "auto, meta or libmemcached"},
+#else
+    [TRANSPORT_TEXT] = {is_transport, "auto or meta (libmemcached is not built in)"},
+#endif
     [DIALECT_TEXT] = {is_dialect, "the name of a dialect, such as v2 or nginx"},
 };
 

@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "net/transport_libmemcached.h"
 #include "net/transport_meta.h"
+#if WR_WITH_LIBMEMCACHED
+#include "net/transport_libmemcached.h"
+#endif
 
 typedef struct {
     const wr_transport_t *transport;
@@ -20,13 +22,16 @@ static void *make_meta(const warmring_options_t *options, const void *memc) {
     return wr_meta_context((size_t)options->max_value_bytes);
 }
 
+static const speech_t meta = {&wr_transport_meta, make_meta};
+
+#if WR_WITH_LIBMEMCACHED
 static void *make_libmemcached(const warmring_options_t *options, const void *memc) {
     (void)options;
     return wr_libmemcached_context(memc);
 }
 
-static const speech_t meta = {&wr_transport_meta, make_meta};
 static const speech_t libmemcached = {&wr_transport_libmemcached, make_libmemcached};
+#endif
 
 struct wr_transport_choice {
     const char *name;
@@ -35,9 +40,14 @@ struct wr_transport_choice {
 };
 
 static const wr_transport_choice_t choices[] = {
+#if WR_WITH_LIBMEMCACHED
     {"auto", &meta, &libmemcached},
     {"meta", &meta, NULL},
     {"libmemcached", &libmemcached, NULL},
+#else
+    {"auto", &meta, NULL},
+    {"meta", &meta, NULL},
+#endif
 };
 
 const wr_transport_choice_t *wr_transport_choice(const char *name) {

@@ -16,7 +16,11 @@
 #include "base/number.h"
 #include "net/transport_meta.h"
 
+#if WR_WITH_LIBMEMCACHED
 #define REMEDY "set transport=libmemcached"
+#else
+#define REMEDY "build warmring with libmemcached for transport=libmemcached"
+#endif
 
 static const uint64_t oldest[3] = {1, 6, 13};
 

@@ -63,6 +63,7 @@ static const wr_dialect_t dialects[] = {
         .wins = wr_tie_identity,
         BY_POINTS,
     },
+#if WR_WITH_LIBMEMCACHED /* and its libhashkit */
     {
         /* what libmemcached does unless told otherwise */
         .name = "modula",
@@ -130,6 +131,7 @@ static const wr_dialect_t dialects[] = {
         .wins = wr_tie_index,
         BY_POINTS,
     },
+#endif
 };
 
 enum { DIALECTS = sizeof dialects / sizeof dialects[0] };

@@ -6,14 +6,19 @@
  */
 #include "ring/hashes.h"
 
-#include <libhashkit-1.0/hashkit.h>
 #include <string.h>
+
+#if WR_WITH_LIBMEMCACHED
+#include <libhashkit-1.0/hashkit.h>
+#endif
 
 #include "base/hash.h"
 
 uint32_t wr_hash_crc32a(const char *bytes, size_t length) {
     return wr_crc32(0, bytes, length);
 }
+
+#if WR_WITH_LIBMEMCACHED
 
 uint32_t wr_hash_md5(const char *bytes, size_t length) {
     uint32_t words[4];
@@ -78,3 +83,14 @@ wr_hash_t wr_hash_find(const char *name, unsigned sets, const char **static_name
     }
     return NULL;
 }
+
+#else /* no dialect has a choice */
+
+wr_hash_t wr_hash_find(const char *name, unsigned sets, const char **static_name) {
+    (void)name;
+    (void)sets;
+    (void)static_name;
+    return NULL;
+}
+
+#endif

@@ -69,6 +69,7 @@ static void test_xxh(void) {
     }
 }
 
+#if WR_WITH_LIBMEMCACHED
 static void test_md5(void) {
     static const struct {
         const char *text;
@@ -88,11 +89,14 @@ static void test_md5(void) {
         }
     }
 }
+#endif
 
 int main(void) {
     test_crc32();
     test_crc32_lengths();
     test_xxh();
+#if WR_WITH_LIBMEMCACHED
     test_md5();
+#endif
     return tap_done();
 }

@@ -34,7 +34,13 @@ static const struct {
     {"max_points", "4294967295", WARMRING_OK, NULL},
     {"max_points", "4294967296", WARMRING_BAD_OPTION, "'4294967296'"},
     {"dialect", "nginx", WARMRING_OK, NULL},
+#if WR_WITH_LIBMEMCACHED
     {"dialect", "libmemcached-weighted", WARMRING_OK, NULL},
+    {"transport", "libmemcached", WARMRING_OK, NULL},
+#else
+    {"dialect", "libmemcached-weighted", WARMRING_BAD_OPTION, "dialect: 'libmemcached-weighted'"},
+    {"transport", "libmemcached", WARMRING_BAD_OPTION, "libmemcached is not built in"},
+#endif
     {"dialect", "v3", WARMRING_BAD_OPTION, "dialect: 'v3'"},
     {"prefix", "shop:", WARMRING_OK, NULL},
     {"prefix", "", WARMRING_OK, NULL},

@@ -28,14 +28,19 @@ found=$($pkg_config --modversion warmring)
 cat >"$scratch/version.c" <<'END'
 #include <stdio.h>
 #include <string.h>
-#include <warmring/libmemcached.h>
 #include <warmring/warmring.h>
+#ifdef WITH_LIBMEMCACHED
+#include <warmring/libmemcached.h>
+#endif
 
 int main(void) {
     puts(warmring_version());
     return strcmp(warmring_version(), WARMRING_VERSION_STRING) != 0;
 }
 END
+if [ "$with_libmemcached" = 1 ]; then
+    sed -i 's/^#ifdef WITH_LIBMEMCACHED$/#if 1/' "$scratch/version.c"
+fi
 cp "$scratch/version.c" "$scratch/version.cc"
 
 # build LANGUAGE COMPILER...
@@ -60,6 +65,13 @@ fi
 mkdir "$scratch/examples"
 cp "$source"/examples/Makefile "$source"/examples/run.sh "$source"/examples/*.c "$scratch/examples"
 chmod -R u+w "$scratch/examples"
+if [ "$with_libmemcached" != 1 ]; then
+    # what such a build leaves out
+    for example in $(grep -l libmemcached "$scratch"/examples/*.c); do
+        sed -i "s/\\b$(basename "$example" .c)\\b//" "$scratch/examples/Makefile"
+        rm "$example"
+    done
+fi
 ${MAKE:-make} -C "$scratch/examples" CC="$CC" check || fail "an example failed"
 for example in "$scratch"/examples/*.c; do
     [ -x "${example%.c}" ] || fail "examples/Makefile does not build $(basename "$example")"

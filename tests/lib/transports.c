@@ -10,7 +10,12 @@
 
 #include "tap.h"
 
-const char *const test_transport_names[TEST_TRANSPORTS] = {"meta", "libmemcached"};
+const char *const test_transport_names[TEST_TRANSPORTS] = {
+    "meta",
+#if WR_WITH_LIBMEMCACHED
+    "libmemcached",
+#endif
+};
 
 static const char *present;
 

@@ -16,7 +16,7 @@
 
 #include <warmring/client.h>
 
-enum { TEST_TRANSPORTS = 2 };
+enum { TEST_TRANSPORTS = WR_WITH_LIBMEMCACHED ? 2 : 1 };
 extern const char *const test_transport_names[TEST_TRANSPORTS]; /* meta, libmemcached */
 
 /* Calls `run` with each transport in force. */
