@@ -175,7 +175,7 @@ static void run_case(const fault_t *fault, size_t transport, operation_t operati
 }
 
 int main(void) {
-    for (size_t transport = 0; transport < TEST_TRANSPORTS; transport++) {
+    for (size_t transport = 0; transport < TEST_TRANSPORTS_BUILT; transport++) {
         test_use_transport(test_transport_names[transport]);
         for (size_t i = 0; i < fault_count; i++) {
             for (operation_t operation = 0; operation < OPERATIONS; operation++) {

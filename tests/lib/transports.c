@@ -10,12 +10,7 @@
 
 #include "tap.h"
 
-const char *const test_transport_names[TEST_TRANSPORTS] = {
-    "meta",
-#if WR_WITH_LIBMEMCACHED
-    "libmemcached",
-#endif
-};
+const char *const test_transport_names[TEST_TRANSPORTS] = {"meta", "libmemcached"};
 
 static const char *present;
 
@@ -24,7 +19,7 @@ void test_use_transport(const char *name) {
 }
 
 void test_transports(void (*run)(void)) {
-    for (size_t i = 0; i < TEST_TRANSPORTS; i++) {
+    for (size_t i = 0; i < TEST_TRANSPORTS_BUILT; i++) {
         test_use_transport(test_transport_names[i]);
         tap_note("transport %s", present);
         run();

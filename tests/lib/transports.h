@@ -16,10 +16,10 @@
 
 #include <warmring/client.h>
 
-enum { TEST_TRANSPORTS = WR_WITH_LIBMEMCACHED ? 2 : 1 };
+enum { TEST_TRANSPORTS = 2, TEST_TRANSPORTS_BUILT = WR_WITH_LIBMEMCACHED ? 2 : 1 };
 extern const char *const test_transport_names[TEST_TRANSPORTS]; /* meta, libmemcached */
 
-/* Calls `run` with each transport in force. */
+/* Calls `run` with each transport in force that this build has. */
 void test_transports(void (*run)(void));
 
 /* The transport in force, for the option `transport`: "auto" at first. */

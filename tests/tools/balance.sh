@@ -38,9 +38,11 @@ check() {
 check v2
 check '40 points' --points 40
 check nginx --dialect nginx
-check libmemcached-weighted --dialect libmemcached-weighted
-check twemproxy --dialect twemproxy --hash murmur
-check modula --dialect modula
+if [ "$with_libmemcached" = 1 ]; then
+    check libmemcached-weighted --dialect libmemcached-weighted
+    check twemproxy --dialect twemproxy --hash murmur
+    check modula --dialect modula
+fi
 
 ends 0 balance --servers "$scratch/servers" --json
 cp "$scratch/out" "$scratch/json"
