@@ -51,6 +51,16 @@ static bool find_owners(setup_t *setup) {
     return true;
 }
 
+/* A connection for each thread, as the other ways have. */
+static bool open_cache(setup_t *setup) {
+    warmring_options_t *options = warmring_options_create();
+    bool good = options != NULL && warmring_options_set(options, "pool_max", "64") == WARMRING_OK &&
+                warmring_open(&setup->cache, setup->servers, options) == WARMRING_OK;
+
+    warmring_options_free(options);
+    return good;
+}
+
 bool set_up(setup_t *setup, const char *servers, const char **why) {
     *setup = (setup_t){.servers = servers};
     make_keys();
@@ -58,7 +68,7 @@ bool set_up(setup_t *setup, const char *servers, const char **why) {
     if (!read_ports(setup))
         return false;
     *why = warmring_error_detail();
-    return warmring_open(&setup->cache, servers, NULL) == WARMRING_OK && find_owners(setup);
+    return open_cache(setup) && find_owners(setup);
 }
 
 /* ---- warmring ---- */
