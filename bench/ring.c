@@ -12,10 +12,9 @@
  *
  *   build_ms             of the whole ring
  *   bytes_per_point      all arrays of the points
- *   locate_ns            one key of 21 bytes, hashed and found; the baseline
- *                        halves as pingora-ketama does
- *   locate_branchy_ns    the same beside halving with a branch at each step
- *   locate_straight_ns   and without any
+ *   locate_ns            one key of 21 bytes, hashed and found, beside halving
+ *                        with a branch at each step
+ *   locate_straight_ns   the same beside halving without branches
  *   locate_many_ns       beside our own single calls
  *   cv_over_theory       how unequal the shares of equal servers are, beside
  *                        sqrt((servers - 1) / (servers x points each + 1))
@@ -106,24 +105,9 @@ static baseline_t baseline_build(const warmring_server_t *servers, size_t count,
     return ring;
 }
 
-/* Halving as pingora-ketama has it from Rust's library: three outcomes, the
- * bounds moved by conditional moves, and an early end when a hash is met. */
+/* Halving as one writes it, with a branch at each step that the processor has
+ * to guess: slow on small rings, but its guesses fetch ahead on large ones. */
 static uint32_t baseline_locate(const baseline_t *ring, const char *key) {
-    uint32_t hash = zlib_crc32(0, key, KEY_LENGTH);
-    size_t low = 0, high = ring->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        uint32_t at = ring->points[middle].hash;
-        low = at < hash ? middle + 1 : low;
-        high = at > hash ? middle : high;
-        if (at == hash)
-            return ring->points[middle].server;
-    }
-    return ring->points[low < ring->count ? low : 0].server;
-}
-
-/* Halving with a branch at each step, which the processor has to guess. */
-static uint32_t baseline_locate_branchy(const baseline_t *ring, const char *key) {
     uint32_t hash = zlib_crc32(0, key, KEY_LENGTH);
     size_t low = 0, high = ring->count;
     while (low < high) {
@@ -136,7 +120,8 @@ static uint32_t baseline_locate_branchy(const baseline_t *ring, const char *key)
     return ring->points[low < ring->count ? low : 0].server;
 }
 
-/* Halving with one conditional move and no other branch than the loop's. */
+/* Halving by conditional moves: fast on small rings, and each step waits for
+ * memory on large ones. */
 static uint32_t baseline_locate_straight(const baseline_t *ring, const char *key) {
     uint32_t hash = zlib_crc32(0, key, KEY_LENGTH);
     size_t at = 0;
@@ -230,13 +215,6 @@ static void locate_straight(subject_t *subject, size_t count) {
     uint32_t sum = 0;
     for (size_t i = 0; i < count; i++)
         sum += baseline_locate_straight(&subject->baseline, key_at(subject));
-    sink += sum;
-}
-
-static void locate_branchy(subject_t *subject, size_t count) {
-    uint32_t sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += baseline_locate_branchy(&subject->baseline, key_at(subject));
     sink += sum;
 }
 
@@ -345,8 +323,6 @@ static void compare_size(size_t points) {
     report(points, "bytes_per_point", ours / stored, theirs / stored, theirs / ours);
     size_t lookups = large ? 100000 : 20000;
     compare("locate_ns", points, 1e-9, ROUNDS, lookups, locate, &subject, locate_baseline,
-            &subject);
-    compare("locate_branchy_ns", points, 1e-9, ROUNDS, lookups, locate, &subject, locate_branchy,
             &subject);
     compare("locate_straight_ns", points, 1e-9, ROUNDS, lookups, locate, &subject, locate_straight,
             &subject);

@@ -24,16 +24,18 @@
  * one bucket always works, so any set of hashes can be stored, however
  * lopsided; it only takes more room.
  *
- * How many buckets? Measured beside the branch-free search of 6-byte points
- * (bench/ring.c):
+ * How many buckets? Measured, time and bytes together (bench/ring.c):
  *   - One or two points a bucket are found by looking at four fields without
- *     a branch, which beats any search: 11 ns. Points over 32-bit hashes of a
- *     few thousand keys would need 4.25 bytes with whole bytes, and 3.8 with
- *     fields of any width, for 1 ns more. So fields are of any width, and two
- *     of them come out of each 8 bytes read.
+ *     a branch, which no search beats. A branch for each field, often guessed
+ *     wrong, costs half as much again.
+ *   - Fields of whole bytes are read in 1 ns less, but take 0.5 to 0.8 bytes a
+ *     point more, and then too many buckets to hold few points would take too
+ *     much. Two fields out of each 8 bytes read win that nanosecond back.
  *   - Past 2^20 buckets the offsets leave the second-level cache, and a lookup
  *     waits for memory twice. From there on a bucket holds about ten points,
- *     and one is found by guessing its place from the rest of the hash.
+ *     and one is found by guessing its place from the rest of the hash. (With
+ *     20 million points 1, 2, 5, 10 or 20 points a bucket are equally fast
+ *     within the noise, and 5 or 10 take the fewest bytes.)
  *   - With more than four bytes a point, fewer buckets save some: a ring of
  *     few points and many members gets fewer.
  *
