@@ -72,6 +72,9 @@ WARMRING_API void warmring_options_free(warmring_options_t *options);
  *   prefix                     put before every key
  *   scope                      the site, for rollouts by scope
  *   dialect                v2  of the ring, see warmring_dialect_name()
+ *   hash                       of the keys, where the dialect has a choice
+ *   hash_tag                   two characters: what stands between them in a
+ *                              key is hashed instead of it (twemproxy, v2)
  *   points_per_weight    1000  of the ring
  *   max_points       16000000  of the ring
  *   fill_ttl_s             60  longest life of a copy whose TTL is unknown

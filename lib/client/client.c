@@ -83,6 +83,9 @@ warmring_status_t wr_client_open(warmring_t **client, const char *servers,
     warmring_ring_options_t ring = {.size = sizeof ring,
                                     .dialect = options->dialect,
                                     .points_per_weight = options->points_per_weight,
+                                    .hash = options->hash[0] != '\0' ? options->hash : NULL,
+                                    .hash_tag =
+                                        options->hash_tag[0] != '\0' ? options->hash_tag : NULL,
                                     .max_points = options->max_points};
     warmring_topology_t *topology = NULL;
     warmring_status_t status = wr_topology_parse(&topology, servers, &ring);

@@ -36,6 +36,8 @@ static const option_t table[] = {
     {"prefix", KEY_TEXT, FIELD(prefix), 0, WARMRING_MAX_KEY - 1, ""},
     {"scope", NAME_TEXT, FIELD(scope), 0, 63, ""},
     {"dialect", DIALECT_TEXT, FIELD(dialect), 1, 63, "v2"},
+    {"hash", NAME_TEXT, FIELD(hash), 0, 31, ""},
+    {"hash_tag", KEY_TEXT, FIELD(hash_tag), 0, 2, ""},
     {"points_per_weight", REAL, FIELD(points_per_weight), 0, 4294967295, "1000"},
     {"max_points", NUMBER, FIELD(max_points), 1, 4294967295, "16000000"},
     {"max_ttl_s", NUMBER, FIELD(max_ttl_s), 0, 4000000000, "0"},

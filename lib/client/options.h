@@ -27,6 +27,8 @@ struct warmring_options {
     char prefix[WARMRING_MAX_KEY];
     char scope[64];
     char dialect[64];
+    char hash[32];
+    char hash_tag[4];
     char transport[16];
 };
 

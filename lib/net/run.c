@@ -15,10 +15,10 @@
  *   the others keep their fault.
  *
  * Several servers share the deadline. Connections that can be driven in steps
- * run side by side in one poll loop. Those that cannot (libmemcached's) are
- * waited for one after another, each with a fair slice of what is left, and
- * one slice more is kept for what is still to be collected: a server that
- * hangs cannot eat the time of the others.
+ * run side by side in one poll loop. What cannot, opening a connection and all
+ * that libmemcached does, is waited for one after another, and each wait may
+ * take half of what is left: a server that hangs leaves time for the others,
+ * and one that is only slow has time enough.
  */
 #include "net/internal.h"
 
@@ -356,13 +356,13 @@ static void run_steps(const wr_groups_t *groups, wr_deadline_t deadline) {
             groups->parts[stepping++] =
                 (wr_batch_part_t){group->connection, group->requests, group->count};
         } else if (group->connection != NULL) {
-            send_all(group, wr_deadline_share(deadline, groups->count - i + 1));
+            send_all(group, wr_deadline_share(deadline, 2));
             waiting++;
         }
     }
     if (stepping > 0) {
         wr_batch_poll(groups->parts, stepping,
-                      waiting > 0 ? wr_deadline_share(deadline, waiting + 1) : deadline);
+                      waiting > 0 ? wr_deadline_share(deadline, 2) : deadline);
     }
 }
 
@@ -372,11 +372,12 @@ static void run_groups(const wr_groups_t *groups, wr_deadline_t deadline) {
         return;
     }
     for (size_t i = 0; i < groups->count; i++) {
-        enter(&groups->groups[i], wr_deadline_share(deadline, groups->count - i + 1));
+        enter(&groups->groups[i], wr_deadline_share(deadline, 2));
     }
     run_steps(groups, deadline);
     for (size_t i = 0; i < groups->count; i++) {
-        finish(&groups->groups[i], wr_deadline_share(deadline, groups->count - i));
+        bool last = i + 1 == groups->count;
+        finish(&groups->groups[i], last ? deadline : wr_deadline_share(deadline, 2));
     }
 }
 

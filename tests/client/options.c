@@ -81,12 +81,23 @@ int main(void) {
     tap_status(warmring_options_set(options, "max_deadline_ms", "6000"), WARMRING_OK, "raise it");
     tap_status(warmring_open(&client, "127.0.0.1", options), WARMRING_OK, "then it opens");
     warmring_close(client);
+#if WR_WITH_LIBMEMCACHED
+    tap_status(warmring_options_set(options, "dialect", "modula"), WARMRING_OK, "modula");
+    tap_status(warmring_options_set(options, "hash", "md4"), WARMRING_OK, "a hash by name");
+    tap_status(warmring_open(&client, "127.0.0.1", options), WARMRING_BAD_OPTION, "unknown");
+    tap_contains(warmring_error_detail(), "md4", "the text quotes it");
+    tap_status(warmring_options_set(options, "hash", "md5"), WARMRING_OK, "one that is known");
+    tap_status(warmring_open(&client, "127.0.0.1", options), WARMRING_OK, "opens");
+    warmring_close(client);
+    tap_status(warmring_options_set(options, "hash_tag", "{"), WARMRING_OK, "half a hash tag");
+    tap_status(warmring_open(&client, "127.0.0.1", options), WARMRING_BAD_OPTION, "is refused");
+#endif
     warmring_options_free(options);
 
     size_t names = 0;
     while (warmring_option_name(names) != NULL) {
         names++;
     }
-    tap_int((int64_t)names, 17, "options");
+    tap_int((int64_t)names, 19, "options");
     return tap_done();
 }
