@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <sys/resource.h>
 
 #include "../lib/fake_server.h"
@@ -249,11 +250,13 @@ static void test_deaf(void) {
 
 /* A server that closed while the connection was idle. */
 static void test_stale(void) {
-    static const fake_step_t script[] = {FAKE_RESET(), FAKE_END};
+    static const fake_step_t script[] = {FAKE_PAUSE(500), FAKE_RESET(), FAKE_END};
+    static const struct timespec until_reset = {1, 0};
     fake_server_t *server = fake_server_start(script);
     char address[64]; /* the connection's label, which must outlive the server */
     snprintf(address, sizeof address, "%s", fake_server_address(server));
     wr_meta_connection_t *connection = must_open(address);
+    nanosleep(&until_reset, NULL);
     fake_server_free(server);
     wr_request_t request = request_of(WR_SET, "key", "value");
     tap_status(run(connection, &request, SHORT_MS), WARMRING_CONNECTION_LOST, "a stale one");

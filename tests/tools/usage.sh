@@ -61,8 +61,9 @@ refuses 2 'option "--json" takes no value' balance --servers "$servers" --json=y
 for command in locate balance; do
     refuses 2 '--dialect "ketamine": not one of v2, ' "$command" --servers "$servers" \
         --dialect ketamine
-    refuses 2 'unknown hash "sha1" of dialect twemproxy' "$command" --servers "$servers" \
-        --dialect twemproxy --hash sha1
+    [ "$with_libmemcached" = 0 ] ||
+        refuses 2 'unknown hash "sha1" of dialect twemproxy' "$command" --servers "$servers" \
+            --dialect twemproxy --hash sha1
     refuses 2 'hash "md5": dialect v2 has its own' "$command" --servers "$servers" --hash md5
     refuses 2 '--max-points "4294967296"' "$command" --servers "$servers" --max-points 4294967296
     refuses 2 '--max-points "1.5"' "$command" --servers "$servers" --max-points 1.5
