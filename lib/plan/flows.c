@@ -148,7 +148,9 @@ warmring_status_t warmring_plan_largest_flows(const warmring_ring_t *from,
     if (!done) {
         return wr_fail_memory();
     }
-    qsort(flows, top.count, sizeof *flows, order);
+    if (top.count > 1) {
+        qsort(flows, top.count, sizeof *flows, order);
+    }
     *count = top.count;
     return WARMRING_OK;
 }

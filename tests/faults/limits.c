@@ -24,7 +24,7 @@ static void test_stray_end(const char *transport, warmring_status_t status) {
     fake_server_t *server = fake_server_start(stray_end);
     warmring_t *client = faults_open(fake_server_address(server), NULL);
     tap_status(operate(client, GET, "key", LONG_MS), WARMRING_OK, "a get");
-    usleep(60000);
+    usleep(500000);
     fake_server_script(server, good);
     tap_status(operate(client, GET, "key", LONG_MS), status, "after a stray END, %s: a get",
                transport);
