@@ -85,7 +85,8 @@ WARMRING_API void warmring_options_free(warmring_options_t *options);
  *   transport            auto  meta (memcached 1.6.13 and later), libmemcached
  *                              (older servers, proxies), or auto: meta where
  *                              the server knows it
- *   max_value_bytes 134217728  longest value taken from a server (meta)
+ *   max_value_bytes 134217728  longest value taken from a server (meta); a longer
+ *                              one is PROTOCOL_ERROR and counts as a failure
  *
  * Returns WARMRING_OK; BAD_OPTION for an unknown name, or a value that is
  * malformed or out of range: the detail text names the option, quotes the
@@ -360,14 +361,18 @@ typedef struct {
 } warmring_entry_t;
 
 /*
- * Reads, stores or deletes `count` keys. All servers are sent to before any
- * is waited for, under one deadline.
+ * Reads, stores or deletes `count` keys under one deadline. All servers with an
+ * open connection are sent to before any is waited for; through libmemcached
+ * that holds for reads, stores and deletions go to one server after another.
+ * New connections are opened one after another, and each such wait takes at
+ * most half of the time that is left.
  *
  * The call returns WARMRING_OK when every key got a plain answer (hit, miss,
  * stored, deleted, not found), else the first fault in input order; each key
  * has its own status in `results` either way, and keys of healthy servers are
- * served whatever the others do. BAD_ARGUMENT or OUT_OF_MEMORY before the
- * start leave `results` empty. A key given twice is served twice.
+ * served whatever the others do. BAD_ARGUMENT, BAD_KEY (the group),
+ * OUT_OF_MEMORY and TIMEOUT (a topology being changed) before the start leave
+ * `results` empty. A key given twice is served twice.
  *
  * `results` belongs to the call until it returns; what it held before is
  * gone. Keys are not copied: they must outlive the reading of the results.
