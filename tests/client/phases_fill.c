@@ -351,8 +351,15 @@ static const incident_t incidents[] = {
     {"N is restarted", restarted, "newer"},
 };
 
+/* Until the reader has its token: on the classic protocol it leaves the stub
+ * first and reads its number after. */
 static uint64_t wait_for_stub(const plan_t *plan, const char *key) {
+    bool told = test_is_meta();
     for (int i = 0; i < WAIT_MS / 2; i++) {
+        if (!told && !raw_was_read(plan->fixture, N, key)) {
+            traffic_wait_ms(2);
+            continue;
+        }
         raw_item_t item = raw_look(plan->fixture, N, key);
         if (item.present) {
             tap_ok(item.length == 0 && item.flags == WARMRING_RESERVED_FLAGS, "a stub is on N");

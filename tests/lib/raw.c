@@ -47,6 +47,13 @@ raw_item_t raw_look(const fixture_t *fixture, size_t server, const char *key) {
     return item;
 }
 
+bool raw_was_read(const fixture_t *fixture, size_t server, const char *key) {
+    char command[COMMAND_SIZE], reply[COMMAND_SIZE];
+    snprintf(command, sizeof command, "me %s\r\nmn\r\n", key);
+    fixture_raw(fixture, server, command, "MN\r\n", reply, sizeof reply);
+    return strncmp(reply, "ME ", 3) == 0 && strstr(reply, " fetch=yes") != NULL;
+}
+
 void raw_store(const fixture_t *fixture, size_t server, const char *key, uint32_t flags,
                int64_t expiration, const char *value) {
     char command[COMMAND_SIZE], reply[COMMAND_SIZE];

@@ -24,6 +24,9 @@ typedef struct {
 
 /* Looks without touching; values of up to 255 bytes. */
 raw_item_t raw_look(const fixture_t *fixture, size_t server, const char *key);
+/* Whether the item is there and somebody, raw_look() included, has read it
+ * since it was stored. Asking does not count. */
+bool raw_was_read(const fixture_t *fixture, size_t server, const char *key);
 void raw_store(const fixture_t *fixture, size_t server, const char *key, uint32_t flags,
                int64_t expiration, const char *value);
 void raw_delete(const fixture_t *fixture, size_t server, const char *key);
