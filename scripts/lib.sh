@@ -22,6 +22,7 @@ module jansson libjansson-dev build
 command memcached memcached test
 command python3 python3 test
 command clang clang clang
+command groff groff-base test
 command xz xz-utils dist
 '
 
