@@ -61,7 +61,8 @@ compile_block() {
     $CC -std=c11 -Wall -Wextra -Werror -I"$source/include" -fsyntax-only "$scratch/block.c"
 }
 
-for file in README.md docs/consistency.md docs/faults.md docs/limits.md docs/migration.md; do
+for path in "$source"/README.md "$source"/docs/*.md; do
+    file=${path#"$source/"}
     number=1
     while block "$source/$file" c "$number" >"$scratch/block" && [ -s "$scratch/block" ]; do
         compile_block "$scratch/block" >"$scratch/said" 2>&1
@@ -70,7 +71,7 @@ for file in README.md docs/consistency.md docs/faults.md docs/limits.md docs/mig
         number=$((number + 1))
     done
     # Paths in links and in backquotes, but not commands with blanks.
-    grep -oE '\]\([a-zA-Z_./-]+|`(sh )?(scripts|examples|docs|bench|tests)/[a-zA-Z_./-]+' "$source/$file" |
+    grep -oE '\]\([a-zA-Z0-9_./-]+|`(sh )?(scripts|examples|docs|bench|tests)/[a-zA-Z0-9_./-]+' "$source/$file" |
         sed -E 's/^\]\(//;s/^`(sh )?//;s,/$,,' | sort -u | while read -r path; do
         [ -e "$source/$path" ] || [ -e "$source/$(dirname "$file")/$path" ] ||
             [ -e "$source/$path.c" ] || echo "$path"
