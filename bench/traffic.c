@@ -136,7 +136,7 @@ static void read_key(worker_t *worker, size_t key) {
 }
 
 static void operate(worker_t *worker) {
-    size_t key = next_random(worker) % worker->traffic->options.keys;
+    size_t key = (size_t)(next_random(worker) % worker->traffic->options.keys);
     unsigned kind = (unsigned)(next_random(worker) % 100);
 
     if (kind < 80) {
@@ -153,8 +153,8 @@ static void operate(worker_t *worker) {
 static void add_nanoseconds(struct timespec *time, double nanoseconds) {
     int64_t sum = time->tv_nsec + (int64_t)nanoseconds;
 
-    time->tv_sec += sum / 1000000000;
-    time->tv_nsec = sum % 1000000000;
+    time->tv_sec += (time_t)(sum / 1000000000);
+    time->tv_nsec = (long)(sum % 1000000000);
 }
 
 static void *work(void *argument) {

@@ -64,3 +64,18 @@ bool wr_fail_null(const char *arguments, size_t index) {
     wr_fail(WARMRING_BAD_ARGUMENT, "%.*s is NULL", (int)strcspn(arguments, ","), arguments);
     return true;
 }
+
+static const char *text_of_gnu(const char *text, const char *buffer) {
+    (void)buffer;
+    return text;
+}
+
+static const char *text_of_posix(int failed, const char *buffer) {
+    return failed == 0 ? buffer : "unknown error";
+}
+
+const char *wr_system_text(int error, char *buffer, size_t size) {
+    return _Generic(strerror_r(error, buffer, size), int
+                    : text_of_posix, default
+                    : text_of_gnu)(strerror_r(error, buffer, size), buffer);
+}

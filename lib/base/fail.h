@@ -22,6 +22,10 @@ __attribute__((format(printf, 2, 3))) warmring_status_t wr_fail(warmring_status_
 /* wr_fail() for a failed allocation; needs no memory. */
 warmring_status_t wr_fail_memory(void);
 
+/* The system's text for an errno, in `buffer` or static; the same everywhere,
+ * while strerror_r() has two forms. */
+const char *wr_system_text(int error, char *buffer, size_t size);
+
 /* wr_fail() for the argument at `index` of a list as it stands in C. Always
  * true. */
 bool wr_fail_null(const char *arguments, size_t index);

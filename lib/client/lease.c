@@ -61,7 +61,7 @@ static warmring_status_t take_lease(const wr_operation_t *operation, warmring_by
 }
 
 static void rest(unsigned *pause_ms) {
-    struct timespec pause = {0, *pause_ms * 1000000L};
+    struct timespec pause = {0, (long)*pause_ms * 1000000};
     nanosleep(&pause, NULL);
     *pause_ms = *pause_ms < LONGEST_PAUSE_MS ? 2 * *pause_ms : LONGEST_PAUSE_MS;
 }

@@ -167,7 +167,7 @@ static warmring_status_t fail_lookup(const char *label, const char *host, int co
     }
     char buffer[128];
     const char *cause =
-        code == EAI_SYSTEM ? strerror_r(error, buffer, sizeof buffer) : gai_strerror(code);
+        code == EAI_SYSTEM ? wr_system_text(error, buffer, sizeof buffer) : gai_strerror(code);
     return wr_fail(WARMRING_RESOLVE_FAILED, "%s: cannot resolve \"%s\": %s", label, host, cause);
 }
 

@@ -155,7 +155,8 @@ static void send_ready(wr_meta_connection_t *connection) {
         if (count == 0) {
             return;
         }
-        struct msghdr message = {.msg_iov = pieces, .msg_iovlen = count};
+        /* By the system msg_iovlen is an int or a size_t. */
+        struct msghdr message = {.msg_iov = pieces, .msg_iovlen = (unsigned short)count};
         ssize_t length =
             count == 1 ? send(connection->descriptor, pieces->iov_base, pieces->iov_len,
                               MSG_DONTWAIT | MSG_NOSIGNAL)
@@ -228,8 +229,8 @@ static void set_timeout(wr_meta_connection_t *connection, wr_time_t left) {
         return;
     }
     wr_time_t rounded = left > millisecond ? left : millisecond;
-    struct timeval timeout = {.tv_sec = rounded / (1000 * millisecond),
-                              .tv_usec = rounded / 1000 % 1000000};
+    struct timeval timeout = {.tv_sec = (time_t)(rounded / (1000 * millisecond)),
+                              .tv_usec = (suseconds_t)(rounded / 1000 % 1000000)};
     if (setsockopt(connection->descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) ==
         0) {
         connection->timeout = rounded;

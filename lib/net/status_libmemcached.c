@@ -107,7 +107,7 @@ static const char *cause_of_loss(int error, char *buffer, size_t size) {
     case EPIPE:
         return "closed by the server";
     default:
-        return strerror_r(error, buffer, size);
+        return wr_system_text(error, buffer, size);
     }
 }
 
@@ -192,7 +192,7 @@ warmring_status_t wr_libmemcached_connect_status(const memcached_st *memc, memca
     default:
         return wr_fail(WARMRING_CONNECT_FAILED, "%s: %s", label,
                        error == ECONNREFUSED ? "connection refused"
-                       : error != 0          ? strerror_r(error, buffer, sizeof buffer)
+                       : error != 0          ? wr_system_text(error, buffer, sizeof buffer)
                                              : memcached_strerror(memc, code));
     }
 }

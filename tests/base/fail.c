@@ -4,6 +4,7 @@
  */
 #include "base/fail.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -88,6 +89,14 @@ static void test_threads(void) {
     tap_string(warmring_error_detail(), "ours", "another thread leaves ours alone");
 }
 
+static void test_system_text(void) {
+    char buffer[128];
+    tap_string(wr_system_text(ENOENT, buffer, sizeof buffer), "No such file or directory",
+               "the system's text for an errno");
+    tap_ok(wr_system_text(123456, buffer, sizeof buffer)[0] != '\0',
+           "some text for one that is none");
+}
+
 static void test_version(void) {
     char expected[32];
     snprintf(expected, sizeof expected, "%d.%d.%d", WARMRING_VERSION_MAJOR, WARMRING_VERSION_MINOR,
@@ -103,6 +112,7 @@ int main(void) {
     test_long_detail();
     test_detail_of_detail();
     test_threads();
+    test_system_text();
     test_version();
     return tap_done();
 }

@@ -18,9 +18,9 @@ uint64_t traffic_mix(uint64_t x) {
     return x ^ (x >> 31);
 }
 
-static uint64_t draw(worker_t *worker, uint64_t below) {
+static size_t draw(worker_t *worker, size_t below) {
     worker->random += UINT64_C(0x9e3779b97f4a7c15);
-    return traffic_mix(worker->random) % below;
+    return (size_t)(traffic_mix(worker->random) % below);
 }
 
 static void count(worker_t *worker, size_t counter, uint64_t number) {
@@ -45,7 +45,7 @@ static uint32_t flags_of(size_t key, uint64_t version) {
 static size_t make_value(size_t key, uint64_t version, char *value) {
     value_head_t head = {key, version};
     uint64_t noise = traffic_mix(traffic_mix(key) + version);
-    size_t length = sizeof head + noise % (VALUE_SIZE - sizeof head);
+    size_t length = sizeof head + (size_t)(noise % (VALUE_SIZE - sizeof head));
     memcpy(value, &head, sizeof head);
     memset(value + sizeof head, (int)(noise >> 56), length - sizeof head);
     return length;
@@ -347,7 +347,7 @@ static void delete_batch(worker_t *worker, batch_t *batch) {
 
 void traffic_do_one(worker_t *worker) {
     const traffic_options_t *options = &worker->traffic->options;
-    uint64_t dice = draw(worker, 100);
+    size_t dice = draw(worker, 100);
     bool multi = draw(worker, 100) < options->multi;
     batch_t batch;
     if (multi) {

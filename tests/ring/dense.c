@@ -50,7 +50,7 @@ static void scan_fill(scan_t *scan, const warmring_ring_t *ring) {
     scan->count = 0;
     for (uint32_t i = 0; i < ring->members.count; i++) {
         ring->dialect->make(ring, i, scan->points + scan->count);
-        scan->count += ring->members.list[i].points;
+        scan->count += (size_t)ring->members.list[i].points;
     }
 }
 

@@ -28,7 +28,10 @@ awk '
 tap_ok $? 'targets for four sizes'
 tap_empty "$scratch/wrong" 'each is what the formula says'
 
-# The costs are those that the command prints.
+# The costs are those that the command prints; those in bytes are of a machine
+# with 64-bit pointers.
+costs_of_pointers=cat
+echo '__SIZEOF_POINTER__' | $CC -E -P - | grep -q 8 || costs_of_pointers="sed s/[^ ]*.[KM]iB\$//"
 table costs | sed 's/ x its share//; s/  */ /g' >"$scratch/costs"
 for count in 3 30 300; do
     awk -v count=$count 'BEGIN {
@@ -37,8 +40,8 @@ for count in 3 30 300; do
     }' >"$scratch/servers"
     warmring plan --servers "$scratch/servers" --target 5% >"$scratch/out"
     sed -n 's/^-> *//p' "$scratch/out" | sed -E 's/ +[0-9.]+$//; s/  */ /g' |
-        sed "s/^/$count /" >"$scratch/row"
-    grep "^$count " "$scratch/costs" | diff - "$scratch/row" >"$scratch/difference"
+        sed "s/^/$count /" | $costs_of_pointers >"$scratch/row"
+    grep "^$count " "$scratch/costs" | $costs_of_pointers | diff - "$scratch/row" >"$scratch/difference"
     tap_empty "$scratch/difference" "what 5 % costs with $count servers (<: document; make planning)"
 done
 
