@@ -30,8 +30,8 @@ void wr_md5_words(const void *bytes, size_t length, uint32_t words[4]) {
     libhashkit_md5_signature(bytes, length, digest);
     for (int i = 0; i < 4; i++) {
         const unsigned char *b = digest + 4 * i;
-        words[i] = (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 |
-                   (uint32_t)b[3] << 24;
+        words[i] =
+            (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
     }
 }
 
