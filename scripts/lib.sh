@@ -5,7 +5,7 @@
 # ---- what is needed ----
 
 # kind, what is looked for, the Debian package that has it, what for:
-# "build" (all of it), "test", "clang" or "dist".
+# "build" (all of it), "test", "clang", "dist" or "debian".
 needs='
 command make make build
 command gcc gcc build
@@ -23,7 +23,12 @@ command memcached memcached test
 command python3 python3 test
 command clang clang clang
 command groff groff-base test
+command cmake cmake dist
 command xz xz-utils dist
+command dpkg-buildpackage dpkg-dev debian
+command dh debhelper debian
+command fakeroot fakeroot debian
+command lintian lintian debian
 '
 
 has_command() {

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # What `make installcheck` runs: programs are built against the installed
 # library as a user builds them, through pkg-config, and run; then every
-# example. From the environment: CC CXX DESTDIR libdir version source.
+# example. From the environment: CC CXX DESTDIR libdir mandir version
+# source.
 set -eu
 
 # Not the variables of the make that called: examples/Makefile is a user's.
@@ -55,6 +56,36 @@ build() {
 build c $CC
 if command -v "${CXX%% *}" >/dev/null; then
     build cc $CXX
+fi
+for page in man3/warmring_get.3 man3/warmring_client_single_keys.3 man1/warmring.1; do
+    [ -s "$DESTDIR$mandir/$page" ] || [ -s "$DESTDIR$mandir/$page.gz" ] || fail "no manual page $page"
+done
+
+if command -v cmake >/dev/null; then
+    mkdir "$scratch/project"
+    cp "$source/tests/install/cmake/CMakeLists.txt" "$scratch/project"
+    # shellcheck disable=SC2086 # a compiler and its options
+    set -- $CC
+    compiler=$1
+    shift
+    # configure_project WANTED-VERSION
+    configure_project() {
+        cmake -S "$scratch/project" -B "$scratch/project/build" -DWANTED="$1" \
+            -DCMAKE_C_COMPILER="$compiler" -DCMAKE_C_FLAGS="$options" \
+            -Dwarmring_DIR="$DESTDIR$libdir/cmake/warmring" >"$scratch/cmake.log" 2>&1
+    }
+    options=$*
+    ! configure_project 99 || fail "CMake finds version 99"
+    configure_project "${version%.*}" && cmake --build "$scratch/project/build" >>"$scratch/cmake.log" 2>&1 ||
+        {
+            cat "$scratch/cmake.log" >&2
+            fail "a project of CMake's cannot use the library"
+        }
+    printed=$("$scratch/project/build/user")
+    [ "$printed" = "$version" ] || fail "CMake's program runs with warmring $printed"
+    echo "installcheck: CMake finds it"
+elif [ -n "${CI:-}" ]; then
+    fail "cmake is not installed"
 fi
 echo "installcheck: warmring $found is found, compiles, links and runs"
 

@@ -15,7 +15,10 @@ sources() {
         case $file in
         *.c | *.h | *.sh | *.awk | *.py | *.map | *.supp | *.am | *.ac | *.in | *.mk) echo "$file" ;;
         */.libs/* | *.o | *.t) ;;
-        *) head -c 2 "$source/$file" | grep -q '^#!' && echo "$file" ;;
+        *) # but libtool's own, of a build in the source tree
+            head -c 2 "$source/$file" | grep -q '^#!' &&
+                ! head -n 5 "$source/$file" | grep -q 'wrapper script for' && echo "$file"
+            ;;
         esac
     done
 }
