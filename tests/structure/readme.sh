@@ -61,7 +61,7 @@ compile_block() {
     $CC -std=c11 -Wall -Wextra -Werror -I"$source/include" -fsyntax-only "$scratch/block.c"
 }
 
-for path in "$source"/README.md "$source"/docs/*.md; do
+for path in "$source"/README.md "$source"/SECURITY.md "$source"/docs/*.md; do
     file=${path#"$source/"}
     number=1
     while block "$source/$file" c "$number" >"$scratch/block" && [ -s "$scratch/block" ]; do
