@@ -27,11 +27,16 @@ static inline uint64_t wr_bits_mask(unsigned width) {
     return ((uint64_t)1 << width) - 1;
 }
 
-/* At least WR_BITS_MAX bits from bit number `bit` on. */
-static inline uint64_t wr_bits_at(const uint8_t *bytes, uint64_t bit) {
+/* 64 bits, of which bit number `bit` is one of the lowest eight. */
+static inline uint64_t wr_bits_word(const uint8_t *bytes, uint64_t bit) {
     uint64_t word;
     memcpy(&word, bytes + (size_t)(bit >> 3), sizeof word);
-    return wr_bits_swap(word) >> (bit & 7);
+    return wr_bits_swap(word);
+}
+
+/* At least WR_BITS_MAX bits from bit number `bit` on. */
+static inline uint64_t wr_bits_at(const uint8_t *bytes, uint64_t bit) {
+    return wr_bits_word(bytes, bit) >> (bit & 7);
 }
 
 /* Where the next field goes. */

@@ -16,26 +16,32 @@
  * to move on.
  *
  * Where buckets start is told in one byte for each, counted from the start of
- * its block, a group of 2^block_bits buckets with a 32-bit base:
+ * its block, a group of 2^block_bits buckets with a 32-bit base. A block has
+ * one more for its end, so that two neighbours tell a bucket's length:
  *
- *     start(bucket) = bases[bucket >> block_bits] + offsets[bucket]
+ *     offset = offsets[bucket + block],  block = bucket >> block_bits
+ *     start(bucket) = bases[block] + offset
  *
- * Blocks are 64 buckets, or fewer when 255 points would not reach. A block of
+ * Blocks are 128 buckets, or fewer when 255 points would not reach. A block of
  * one bucket always works, so any set of hashes can be stored, however
- * lopsided; it only takes more room.
+ * lopsided; it only takes more room. Behind the last point the first is stored
+ * once more, since it owns what comes after the last.
  *
  * How many buckets? Measured, time and bytes together (bench/ring.c):
- *   - One or two points a bucket are found by looking at four fields without
- *     a branch, which no search beats. A branch for each field, often guessed
- *     wrong, costs half as much again.
+ *   - Up to four points a bucket are found by looking at four fields without a
+ *     branch, which no search beats. A branch for each field, often guessed
+ *     wrong, costs half as much again. So a bucket holds half a point to one,
+ *     and rarely more than four.
  *   - Fields of whole bytes are read in 1 ns less, but take 0.5 to 0.8 bytes a
  *     point more, and then too many buckets to hold few points would take too
  *     much. Two fields out of each 8 bytes read win that nanosecond back.
- *   - Past 2^20 buckets the offsets leave the second-level cache, and a lookup
- *     waits for memory twice. From there on a bucket holds about ten points,
- *     and one is found by guessing its place from the rest of the hash. (With
- *     20 million points 1, 2, 5, 10 or 20 points a bucket are equally fast
- *     within the noise, and 5 or 10 take the fewest bytes.)
+ *   - Past 2^20 buckets the offsets leave the second-level cache, and a bucket
+ *     holds one or two points: half the offsets, and still no branch to guess,
+ *     so that the processor can go on with the next key while it waits.
+ *   - A lookup waits for memory twice then, for the offset and for the point.
+ *     But the bases stay nearer, and tell the point's place to within a few:
+ *     asked for at once, both waits are one. That takes a quarter off the time
+ *     from 400,000 points to 20 million.
  *   - With more than four bytes a point, fewer buckets save some: a ring of
  *     few points and many members gets fewer.
  *
@@ -59,6 +65,7 @@ enum {
     CROWD = 128,        /* points in a bucket that are searched by halving */
     LANES = 32,         /* keys under way in a stage */
     IN_CACHE = 1 << 18, /* bytes that need no asking ahead */
+    NEAR = 16,          /* bytes that a guessed place is off, most often */
 };
 
 _Static_assert(HASH_BITS - 1 + MEMBER_BITS_MAX <= WR_BITS_MAX, "a field fits in one read");
@@ -73,73 +80,83 @@ static INLINE uint64_t field_at(const wr_points_t *points, uint64_t position) {
 }
 
 static INLINE uint32_t member_at(const wr_points_t *points, uint64_t position) {
-    return (uint32_t)(wr_bits_at(points->packed, position * points->width) &
-                      wr_bits_mask(points->member_bits));
+    return (uint32_t)wr_bits_at(points->packed, position * points->width) & points->member_mask;
 }
 
-static INLINE uint64_t start_of(const wr_points_t *points, uint64_t bucket) {
-    return (uint64_t)points->bases[bucket >> points->block_bits] + points->offsets[bucket];
+/* Where a bucket starts and how many points it has; of a block of one bucket
+ * see end_of(), for it may have more than an offset can tell. */
+typedef struct {
+    uint64_t start;
+    uint64_t length;
+} bucket_t;
+
+static INLINE bucket_t bucket_at(const wr_points_t *points, uint32_t bucket) {
+    uint64_t block = bucket >> points->block_bits;
+    const uint8_t *offset = points->offsets + (size_t)(bucket + block);
+    return (bucket_t){(uint64_t)points->bases[block] + offset[0], (uint64_t)offset[1] - offset[0]};
+}
+
+static uint64_t end_of(const wr_points_t *points, uint32_t bucket) {
+    if (points->block_bits == 0) {
+        return points->bases[(uint64_t)bucket + 1];
+    }
+    bucket_t at = bucket_at(points, bucket);
+    return at.start + at.length;
 }
 
 static INLINE uint32_t bucket_of(const wr_points_t *points, uint32_t hash) {
     return hash >> points->rest_bits;
 }
 
-static INLINE uint32_t rest_of(const wr_points_t *points, uint32_t hash) {
-    return hash & (uint32_t)wr_bits_mask(points->rest_bits);
-}
-
 /* ---- searching a bucket ---- */
 
 /* What is asked for: the first of `length` fields from `start` on that is at
- * or above `field`, else the place behind them. */
+ * or above `top`, else the place behind them. Fields are compared at the top
+ * of a word: what stands above one is shifted out, and what stands below it
+ * makes no difference. */
 typedef struct {
     uint64_t start;
     uint64_t length;
-    uint64_t field;
+    uint64_t top;
 } wanted_t;
 
 static INLINE wanted_t want(const wr_points_t *points, uint32_t hash) {
-    uint64_t bucket = bucket_of(points, hash);
-    uint64_t start = start_of(points, bucket);
-    return (wanted_t){start, start_of(points, bucket + 1) - start,
-                      (uint64_t)rest_of(points, hash) << points->member_bits};
+    bucket_t bucket = bucket_at(points, bucket_of(points, hash));
+    return (wanted_t){bucket.start, bucket.length, (uint64_t)hash << points->lift};
 }
 
-/* Up to WINDOW fields. A bit is set for each field that will do, and one
- * behind the bucket's last; fields of the next bucket stand above it. */
-static INLINE uint64_t search_window(const wr_points_t *points, wanted_t wanted) {
-    uint64_t mask = wr_bits_mask(points->width), bit = wanted.start * points->width;
-    unsigned found = 1u << wanted.length;
-    for (unsigned i = 0; i < WINDOW; i++, bit += points->width) {
-        uint64_t field = wr_bits_at(points->packed, bit) & mask;
-        found |= (unsigned)(field >= wanted.field) << i;
-    }
-    return wanted.start + (unsigned)__builtin_ctz(found);
+static INLINE uint64_t top_at(const wr_points_t *points, uint64_t position) {
+    return wr_bits_at(points->packed, position * points->width) << points->rise;
 }
 
+/* The first of up to WINDOW fields: a bit is set for each that will do, and
+ * one behind the bucket's last; fields of the next bucket stand above it. */
 static INLINE uint64_t search_pairs(const wr_points_t *points, wanted_t wanted) {
-    uint64_t mask = wr_bits_mask(points->width), bit = wanted.start * points->width;
-    unsigned found = 1u << wanted.length;
+    uint64_t bit = wanted.start * points->width;
+    uint64_t found = (uint64_t)1 << wanted.length;
     for (unsigned i = 0; i < WINDOW; i += 2, bit += 2u * points->width) {
-        uint64_t pair = wr_bits_at(points->packed, bit);
-        found |= (unsigned)((pair & mask) >= wanted.field) << i;
-        found |= (unsigned)((pair >> points->width & mask) >= wanted.field) << (i + 1);
+        uint64_t pair = wr_bits_word(points->packed, bit);
+        unsigned rise = points->rise - (unsigned)(bit & 7);
+        found |= (uint64_t)(pair << rise >= wanted.top) << i;
+        found |= (uint64_t)(pair << (rise - points->width) >= wanted.top) << (i + 1);
     }
-    return wanted.start + (unsigned)__builtin_ctz(found);
+    return wanted.start + (uint64_t)__builtin_ctzll(found);
 }
 
-/* The place that a uniform bucket would have the field at. */
-static INLINE uint64_t guess(const wr_points_t *points, wanted_t wanted) {
-    uint64_t rest = wanted.field >> points->member_bits;
-    return wanted.start + (wanted.length * rest >> points->rest_bits);
+/* The same of wider fields. */
+static INLINE uint64_t search_window(const wr_points_t *points, wanted_t wanted) {
+    unsigned found = 1u << wanted.length;
+    for (unsigned i = 0; i < WINDOW; i++) {
+        found |= (unsigned)(top_at(points, wanted.start + i) >= wanted.top) << i;
+    }
+    return wanted.start + (unsigned)__builtin_ctz(found);
 }
 
 static uint64_t search_halves(const wr_points_t *points, uint64_t low, uint64_t high,
-                              uint64_t field) {
+                              uint64_t top) {
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
-        if (field_at(points, middle) < field) {
+        if (top_at(points, middle) < top) {
             low = middle + 1;
         } else {
             high = middle;
@@ -148,38 +165,54 @@ static uint64_t search_halves(const wr_points_t *points, uint64_t low, uint64_t 
     return low;
 }
 
-/* From the guess to the true place. Its arguments are numbers, for they then
- * travel in registers. */
-static OUTLINE uint64_t search_near(const wr_points_t *points, uint64_t start, uint64_t position,
-                                    uint64_t end, uint64_t field) {
-    if (end - start > CROWD) {
-        return search_halves(points, start, end, field);
+/* The place that a uniform bucket would have the field at. */
+static INLINE uint64_t guess(wanted_t wanted) {
+    return wanted.start + (wanted.length * (wanted.top >> HASH_BITS) >> HASH_BITS);
+}
+
+/* In a bucket of any size: from the guess to the true place. */
+static OUTLINE uint64_t search_crowd(const wr_points_t *points, uint32_t hash) {
+    wanted_t wanted = want(points, hash);
+    uint64_t end = end_of(points, bucket_of(points, hash));
+    if (end - wanted.start > CROWD) {
+        return search_halves(points, wanted.start, end, wanted.top);
     }
-    while (position < end && field_at(points, position) < field) {
+    uint64_t position = guess(wanted);
+    while (position < end && top_at(points, position) < wanted.top) {
         position++;
     }
-    while (position > start && field_at(points, position - 1) >= field) {
+    while (position > wanted.start && top_at(points, position - 1) >= wanted.top) {
         position--;
     }
     return position;
 }
 
-static INLINE uint64_t search(const wr_points_t *points, wanted_t wanted) {
-    if (wanted.length <= WINDOW) {
-        return points->width <= PAIR_BITS ? search_pairs(points, wanted)
-                                          : search_window(points, wanted);
+/* The position may be the one behind the last point. */
+static INLINE uint64_t search(const wr_points_t *points, uint32_t hash, wanted_t wanted) {
+    if (wanted.length > WINDOW) {
+        return search_crowd(points, hash);
     }
-    return search_near(points, wanted.start, guess(points, wanted), wanted.start + wanted.length,
-                       wanted.field);
+    return points->width <= PAIR_BITS ? search_pairs(points, wanted)
+                                      : search_window(points, wanted);
 }
 
-/* Behind the last point comes the first. */
-static INLINE uint64_t wrap(const wr_points_t *points, uint64_t position) {
-    return position < points->count ? position : 0;
+/* Asks for the memory of the point that a uniform block would have there,
+ * before the offset of its bucket has come. */
+static INLINE void ask_ahead(const wr_points_t *points, uint32_t hash) {
+    unsigned bits = (unsigned)points->rest_bits + points->block_bits;
+    uint64_t block = (uint64_t)hash >> bits, rest = hash & wr_bits_mask(bits);
+    uint64_t start = points->bases[block], length = points->bases[block + 1] - start;
+    uint64_t position = start + (length * rest >> bits);
+    const uint8_t *place = points->packed + (size_t)(position * points->width >> 3);
+    __builtin_prefetch(place - NEAR);
+    __builtin_prefetch(place + NEAR);
 }
 
 uint32_t wr_points_owner(const wr_points_t *points, uint32_t hash) {
-    return member_at(points, wrap(points, search(points, want(points, hash))));
+    if (points->size > IN_CACHE) {
+        ask_ahead(points, hash);
+    }
+    return member_at(points, search(points, hash, want(points, hash)));
 }
 
 /* ---- many searches ---- */
@@ -188,17 +221,16 @@ static void owners_in_stages(const wr_points_t *points, const uint32_t *hashes, 
                              uint32_t *owners) {
     wanted_t wanted[LANES];
     for (size_t i = 0; i < count; i++) {
-        uint32_t bucket = bucket_of(points, hashes[i]);
-        __builtin_prefetch(&points->offsets[bucket]);
-        __builtin_prefetch(&points->bases[bucket >> points->block_bits]);
+        uint32_t bucket = bucket_of(points, hashes[i]), block = bucket >> points->block_bits;
+        __builtin_prefetch(points->offsets + (size_t)bucket + block);
+        __builtin_prefetch(&points->bases[block]);
     }
     for (size_t i = 0; i < count; i++) {
         wanted[i] = want(points, hashes[i]);
-        __builtin_prefetch(points->packed +
-                           (size_t)(guess(points, wanted[i]) * points->width >> 3));
+        __builtin_prefetch(points->packed + (size_t)(guess(wanted[i]) * points->width >> 3));
     }
     for (size_t i = 0; i < count; i++) {
-        owners[i] = member_at(points, wrap(points, search(points, wanted[i])));
+        owners[i] = member_at(points, search(points, hashes[i], wanted[i]));
     }
 }
 
@@ -206,7 +238,7 @@ void wr_points_owners(const wr_points_t *points, const uint32_t *hashes, size_t 
                       uint32_t *owners) {
     if (points->size <= IN_CACHE) {
         for (size_t i = 0; i < count; i++) {
-            owners[i] = member_at(points, wrap(points, search(points, want(points, hashes[i]))));
+            owners[i] = member_at(points, search(points, hashes[i], want(points, hashes[i])));
         }
         return;
     }
@@ -220,7 +252,7 @@ void wr_points_owners(const wr_points_t *points, const uint32_t *hashes, size_t 
 
 /* The point at `position`, which stands in `bucket` or a later one. */
 static wr_point_t point_from(const wr_points_t *points, uint64_t position, uint32_t bucket) {
-    while (start_of(points, (uint64_t)bucket + 1) <= position) {
+    while (end_of(points, bucket) <= position) {
         bucket++;
     }
     uint64_t field = field_at(points, position);
@@ -228,7 +260,7 @@ static wr_point_t point_from(const wr_points_t *points, uint64_t position, uint3
     return (wr_point_t){.position = position,
                         .bucket = bucket,
                         .hash = bucket << points->rest_bits | rest,
-                        .member = (uint32_t)(field & wr_bits_mask(points->member_bits))};
+                        .member = (uint32_t)field & points->member_mask};
 }
 
 wr_point_t wr_points_first(const wr_points_t *points) {
@@ -241,7 +273,7 @@ wr_point_t wr_points_next(const wr_points_t *points, wr_point_t point) {
 }
 
 wr_point_t wr_points_seek(const wr_points_t *points, uint32_t hash) {
-    uint64_t position = search(points, want(points, hash));
+    uint64_t position = search(points, hash, want(points, hash));
     return position < points->count ? point_from(points, position, bucket_of(points, hash))
                                     : wr_points_first(points);
 }

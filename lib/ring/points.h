@@ -11,14 +11,17 @@
 /* See the essay in points.c. All arrays stand in one block of memory. */
 typedef struct {
     uint64_t count;
-    const uint8_t *packed;  /* count x width bits */
-    const uint8_t *offsets; /* of each bucket from its block's base */
+    const uint8_t *packed;  /* count x width bits, and the first again */
+    const uint8_t *offsets; /* of buckets from their block's base, and its end */
     const uint32_t *bases;  /* the first point of each block of buckets */
     uint64_t size;          /* of the block of memory */
+    uint32_t member_mask;   /* member_bits ones */
     uint8_t bucket_bits;    /* bits of a hash that choose its bucket */
     uint8_t rest_bits;      /* the others, which a point stores */
     uint8_t member_bits;    /* and the bits that tell its member */
     uint8_t width;          /* both together */
+    uint8_t rise;           /* 64 - width */
+    uint8_t lift;           /* 64 - rest_bits */
     uint8_t block_bits;     /* a block is 2^block_bits buckets */
 } wr_points_t;
 

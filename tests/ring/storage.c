@@ -11,10 +11,13 @@
 #include "../lib/tap.h"
 #include "sample.h"
 
-enum { MOST = 5000 };
+enum {
+    MOST = 5000,
+    LARGE = 150000, /* where searches ask for memory ahead */
+};
 
 typedef struct {
-    wr_raw_point_t raw[MOST];
+    wr_raw_point_t raw[LARGE];
     uint64_t count;
 } set_t;
 
@@ -157,6 +160,16 @@ static void test_sets(void) {
     }
 }
 
+static void test_large_sets(void) {
+    static set_t set;
+    uint64_t state = 2;
+    for (size_t maker = 0; maker < sizeof makers / sizeof makers[0]; maker++) {
+        fill(&set, makers[maker].make, LARGE, 2048, &state);
+        tap_int(check(&set, 2048, &state), 0, "%s hashes, %d tries: every point is found",
+                makers[maker].name, LARGE);
+    }
+}
+
 /* ---- room ---- */
 
 /* Bytes a point of `count` hashes about evenly spaced, already in order. */
@@ -204,6 +217,7 @@ static void test_room(void) {
 
 int main(void) {
     test_sets();
+    test_large_sets();
     test_room();
     return tap_done();
 }
