@@ -65,6 +65,7 @@ warmring_status_t warmring_topology_rollout(const warmring_topology_t *topology,
         .epoch = topology->epoch + 1,
         .seed = topology->seed,
         .cluster = {topology->cluster[WARMRING_OLD_RING], topology->cluster[WARMRING_NEW_RING]},
+        .joint = topology->joint,
         .scope_count = scope != NULL && index == kept ? kept + 1 : kept,
     };
     status = wr_topology_make(result, &parts);

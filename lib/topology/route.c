@@ -13,23 +13,36 @@ static uint32_t hash_on(const warmring_ring_t *ring, const wr_place_t *place) {
     return wr_ring_hash_key(ring, place->bytes, place->length, place->prefix_length);
 }
 
+/* The servers that own a place, by side. */
+static void find_servers(const warmring_topology_t *topology, const wr_place_t *place,
+                         uint32_t server[2]) {
+    const warmring_ring_t *before = wr_cluster_ring(topology->cluster[WARMRING_OLD_RING]);
+    const warmring_ring_t *after = wr_cluster_ring(topology->cluster[WARMRING_NEW_RING]);
+    uint32_t hash = hash_on(before, place);
+    if (topology->joint != NULL) {
+        const uint32_t *owners = wr_joint_owners(topology->joint, hash);
+        server[WARMRING_OLD_RING] = owners[WARMRING_OLD_RING];
+        server[WARMRING_NEW_RING] = owners[WARMRING_NEW_RING];
+        return;
+    }
+    server[WARMRING_OLD_RING] = wr_ring_owner(before, hash);
+    hash = topology->hashes_alike ? hash : hash_on(after, place);
+    server[WARMRING_NEW_RING] = wr_ring_owner(after, hash);
+}
+
 /* Stores the endpoints that own a place, by side; true when they differ.
  * Server i of the old ring is endpoint i. */
 static bool find_owners(const warmring_topology_t *topology, const wr_place_t *place,
                         uint32_t owner[2]) {
-    const warmring_ring_t *before = wr_cluster_ring(topology->cluster[WARMRING_OLD_RING]);
-    const wr_cluster_t *new_cluster = topology->cluster[WARMRING_NEW_RING];
-    uint32_t hash = hash_on(before, place);
-    uint32_t old_owner = wr_ring_owner(before, hash);
-    uint32_t new_owner = old_owner;
-    if (new_cluster != NULL) {
-        const warmring_ring_t *after = wr_cluster_ring(new_cluster);
-        hash = topology->hashes_alike ? hash : hash_on(after, place);
-        new_owner = topology->endpoints.of_new[wr_ring_owner(after, hash)];
+    if (topology->cluster[WARMRING_NEW_RING] == NULL) {
+        const warmring_ring_t *only = wr_cluster_ring(topology->cluster[WARMRING_OLD_RING]);
+        owner[WARMRING_OLD_RING] = wr_ring_owner(only, hash_on(only, place));
+        owner[WARMRING_NEW_RING] = owner[WARMRING_OLD_RING];
+        return false;
     }
-    owner[WARMRING_OLD_RING] = old_owner;
-    owner[WARMRING_NEW_RING] = new_owner;
-    return old_owner != new_owner;
+    find_servers(topology, place, owner);
+    owner[WARMRING_NEW_RING] = topology->endpoints.of_new[owner[WARMRING_NEW_RING]];
+    return owner[WARMRING_OLD_RING] != owner[WARMRING_NEW_RING];
 }
 
 /* Every seed draws another order of the keys, in which a rollout takes the

@@ -110,6 +110,7 @@ static warmring_status_t go(const warmring_topology_t *topology, size_t transiti
         .epoch = epoch,
         .seed = topology->seed,
         .cluster = {topology->cluster[WARMRING_OLD_RING], topology->cluster[WARMRING_NEW_RING]},
+        .joint = topology->joint,
     };
     return wr_topology_make(result, &parts);
 }

@@ -12,6 +12,23 @@
 #include "topology/phase.h"
 #include "topology/server_text.h"
 
+/* What is known of two rings together. */
+static warmring_status_t join(warmring_topology_t *topology, const wr_topology_parts_t *parts) {
+    wr_cluster_t *before = parts->cluster[WARMRING_OLD_RING];
+    wr_cluster_t *after = parts->cluster[WARMRING_NEW_RING];
+    if (!wr_endpoints_unite(&topology->endpoints, before, after)) {
+        return wr_fail_memory();
+    }
+    if (after == NULL) {
+        return WARMRING_OK;
+    }
+    const warmring_ring_t *old_ring = wr_cluster_ring(before), *new_ring = wr_cluster_ring(after);
+    topology->hashes_alike = wr_ring_hashes_alike(old_ring, new_ring);
+    topology->joint = wr_joint_retain(parts->joint);
+    return topology->joint != NULL ? WARMRING_OK
+                                   : wr_joint_create(&topology->joint, old_ring, new_ring);
+}
+
 warmring_status_t wr_topology_make(warmring_topology_t **topology,
                                    const wr_topology_parts_t *parts) {
     *topology = NULL;
@@ -20,22 +37,20 @@ warmring_status_t wr_topology_make(warmring_topology_t **topology,
     if (made == NULL) {
         return wr_fail_memory();
     }
-    wr_cluster_t *before = parts->cluster[WARMRING_OLD_RING];
-    wr_cluster_t *after = parts->cluster[WARMRING_NEW_RING];
-    if (!wr_endpoints_unite(&made->endpoints, before, after)) {
-        wr_free(made);
-        return wr_fail_memory();
-    }
     atomic_init(&made->references, 1);
     made->phase = parts->phase;
     made->epoch = parts->epoch;
     made->seed = parts->seed;
-    made->cluster[WARMRING_OLD_RING] = wr_cluster_retain(before);
-    made->cluster[WARMRING_NEW_RING] = wr_cluster_retain(after);
-    made->hashes_alike =
-        after != NULL && wr_ring_hashes_alike(wr_cluster_ring(before), wr_cluster_ring(after));
+    for (size_t side = 0; side < 2; side++) {
+        made->cluster[side] = wr_cluster_retain(parts->cluster[side]);
+    }
     made->rollout = wr_phase_table[parts->phase].rollout;
     made->scope_count = parts->scope_count;
+    warmring_status_t status = join(made, parts);
+    if (status != WARMRING_OK) {
+        warmring_topology_release(made);
+        return status;
+    }
     *topology = made;
     return WARMRING_OK;
 }
@@ -107,6 +122,7 @@ void warmring_topology_release(const warmring_topology_t *topology) {
     wr_cluster_release(counted->cluster[WARMRING_OLD_RING]);
     wr_cluster_release(counted->cluster[WARMRING_NEW_RING]);
     wr_endpoints_free(&counted->endpoints);
+    wr_joint_release(counted->joint);
     wr_free(counted);
 }
 

@@ -13,6 +13,7 @@
 
 #include "topology/cluster.h"
 #include "topology/endpoints.h"
+#include "topology/joint.h"
 
 enum { WR_MAX_SCOPES = 64, WR_MAX_SCOPE = 63 };
 
@@ -30,18 +31,20 @@ struct warmring_topology {
     bool settled;             /* nobody has to wait for it to settle */
     wr_cluster_t *cluster[2]; /* by side; the new one is NULL in STABLE */
     bool hashes_alike;        /* a key has the same position on both rings */
+    wr_joint_t *joint;        /* of both, or NULL */
     wr_endpoints_t endpoints;
     uint32_t rollout;
     size_t scope_count;
     wr_scope_t scopes[];
 };
 
-/* What a topology is made of. The clusters stay the caller's. */
+/* What a topology is made of. The clusters and the joint stay the caller's. */
 typedef struct {
     warmring_phase_t phase;
     uint64_t epoch;
     uint64_t seed;
     wr_cluster_t *cluster[2];
+    wr_joint_t *joint;  /* that another topology has of these clusters, or NULL */
     size_t scope_count; /* room to leave; the maker fills it */
 } wr_topology_parts_t;
 

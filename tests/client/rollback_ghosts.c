@@ -158,6 +158,28 @@ static void test_there_and_back(plan_t plan) {
     warmring_close(plan.client);
 }
 
+/* Weights there and back, and nobody reads or writes the keys in between: what
+ * their owner kept may be as old as it likes. */
+static void test_untouched(plan_t plan) {
+    char light[160], heavy[160];
+    snprintf(light, sizeof light, "%s:1,%s:1", fixture_address(plan.fixture, 0),
+             fixture_address(plan.fixture, 1));
+    snprintf(heavy, sizeof heavy, "%s:1,%s:3", fixture_address(plan.fixture, 0),
+             fixture_address(plan.fixture, 1));
+    keys_t keys;
+    plan.before = light;
+    plan.after = heavy;
+    start(&plan, "untouched", &keys);
+    set_all(plan.client, &keys, "ghost");
+    steps_forward(plan.client, WARMRING_STABLE);
+    plan_t back = plan;
+    back.before = heavy;
+    back.after = light;
+    back.gainer = 1 - plan.gainer;
+    migrate_over_ghosts(&back, &keys, NULL, "weights there and back");
+    warmring_close(plan.client);
+}
+
 /* A server that was restarted counts anew: what it holds then is no ghost,
  * however low its CAS value. */
 static void test_restarted(plan_t plan) {
@@ -187,6 +209,7 @@ static void run_all(void) {
     test_stored_in_draining(plan, true);
     test_copied_in_warming(plan);
     test_there_and_back(plan);
+    test_untouched(plan);
     test_restarted(plan);
     fixture_free(fixture);
 }

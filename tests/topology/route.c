@@ -4,6 +4,9 @@
  * written down here on its own; which keys are moved, and which rolled in.
  */
 #include "topology/route.h"
+
+#include <stdlib.h>
+
 #include "support.h"
 
 enum { PHASES = WARMRING_SETTLING + 1 };
@@ -118,9 +121,8 @@ static void test_table(void) {
 
 /* Owners against the public rings, key by key, on rings that hash alike and
  * on rings that do not. */
-static void check_owners(const char *before, const char *after, const char *dialect) {
+static void check_owners_of(warmring_topology_t *from, warmring_topology_t *to, const char *what) {
     enum { KEYS = 5000 };
-    warmring_topology_t *from = parse(before), *to = parse_as(after, dialect, 0);
     warmring_topology_t *topology = begin(from, to);
     int wrong = 0, moved = 0;
     for (int i = 0; i < KEYS; i++) {
@@ -144,12 +146,38 @@ static void check_owners(const char *before, const char *after, const char *dial
                  warmring_topology_moved(topology, key, length) != differ;
         moved += differ;
     }
-    tap_int(wrong, 0, "%s: owners and moved keys", dialect != NULL ? dialect : "v2");
-    tap_ok(moved > 0 && moved < KEYS, "%s: some keys move, some do not",
-           dialect != NULL ? dialect : "v2");
+    tap_int(wrong, 0, "%s: owners and moved keys", what);
+    tap_ok(moved > 0 && moved < KEYS, "%s: some keys move, some do not", what);
     warmring_topology_release(topology);
     warmring_topology_release(from);
     warmring_topology_release(to);
+}
+
+static void check_owners(const char *before, const char *after, const char *dialect) {
+    check_owners_of(parse(before), parse_as(after, dialect, 0), dialect != NULL ? dialect : "v2");
+}
+
+/* `count` servers from number `first` on, all of them on other hosts than those
+ * of other numbers. */
+static warmring_topology_t *many(unsigned first, unsigned count, double points) {
+    char *text = malloc(count * 16 + 1);
+    if (text == NULL) {
+        tap_bail("no memory");
+    }
+    for (unsigned i = 0, used = 0; i < count; i++) {
+        used += (unsigned)snprintf(text + used, 16, "%sh%u", i > 0 ? "," : "", first + i);
+    }
+    warmring_topology_t *topology = parse_as(text, NULL, points);
+    free(text);
+    return topology;
+}
+
+/* Where both rings are asked by one search, and where that would take more
+ * pairs of servers, or more points, than it is worth. */
+static void test_sizes(void) {
+    check_owners_of(many(0, 100, 100), many(50, 100, 100), "all but some pairs");
+    check_owners_of(many(0, 500, 300), many(1, 600, 250), "more pairs than servers may be");
+    check_owners_of(many(0, 3, 400000), many(1, 3, 400000), "2.4 million points");
 }
 
 /* Moved is about endpoints: names and the way a port is written are not. */
@@ -320,6 +348,7 @@ int main(void) {
     check_owners("h1,h2,h3", "h2,h3,h4", NULL);
     check_owners("h1,h2,h3", "h4,h3,h1:11211", "nginx");
     check_owners("h1,h2,h3", "h2,h3,h4", "libmemcached-weighted");
+    test_sizes();
     test_renamed();
     test_endpoints();
     test_rollout();
