@@ -9,8 +9,8 @@
  *
  * OLD are the servers before, each NEW one is added. The first form prints
  * tab-separated values, for each transport, phase and kind of keys: the median
- * microseconds a read takes in that phase and in STABLE, in short rounds that
- * take turns, and the median of the ratios of neighbouring rounds. The second
+ * microseconds a read takes in that phase and in STABLE, and the median of the
+ * ratios of the two in rounds of 500 reads, which take turns. The second
  * form does COUNT reads and measures nothing: for callgrind (see phases.sh).
  * PHASE is STABLE, WARMING, HANDOVER, DRAINING, CLOSING or SETTLING; KEYS is
  * unmoved or moved. Its transport is the native one, or what the environment
@@ -22,9 +22,9 @@
 #include <time.h>
 #include <warmring/warmring.h>
 
-/* Rounds are short, so that what else the machine does meets both readers, and
- * many. */
-enum { KEYS = 1000, VALUE_SIZE = 100, APPLY_MS = 10000, ROUNDS = 501, ROUND_READS = 100 };
+/* Reads of a round. The readers take turns with single reads, so that whatever
+ * else the machine does meets both, and the median leaves it out. */
+enum { KEYS = 1000, VALUE_SIZE = 100, APPLY_MS = 10000, ROUNDS = 41, ROUND_READS = 500 };
 
 /* What is read. */
 typedef struct {
@@ -204,17 +204,11 @@ static void read_next(reader_t *reader) {
         must(WARMRING_NOT_FOUND, "another value");
 }
 
-/* Microseconds a read. */
-static double read_round(reader_t *reader) {
-    struct timespec begin, end;
+static double microseconds(void) {
+    struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    for (int i = 0; i < ROUND_READS; i++)
-        read_next(reader);
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    return ((double)(end.tv_sec - begin.tv_sec) * 1e6 +
-            (double)(end.tv_nsec - begin.tv_nsec) / 1e3) /
-           ROUND_READS;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
 }
 
 static int by_value(const void *left, const void *right) {
@@ -222,31 +216,51 @@ static int by_value(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-static double median(double *values) {
-    qsort(values, ROUNDS, sizeof(*values), by_value);
-    return values[ROUNDS / 2];
+static double median(double *values, size_t count) {
+    qsort(values, count, sizeof(*values), by_value);
+    return values[count / 2];
+}
+
+static double read_timed(reader_t *reader) {
+    double begin = microseconds();
+
+    read_next(reader);
+    return microseconds() - begin;
+}
+
+/* The median microseconds of a read, of each. Each is first as often as the
+ * other, for the second finds the server awake. */
+static void read_round(reader_t readers[2], double *now, double *stable) {
+    static double took[2][ROUND_READS];
+
+    for (int i = 0; i < ROUND_READS; i++) {
+        int first = i % 2;
+        took[first][i] = read_timed(&readers[first]);
+        took[1 - first][i] = read_timed(&readers[1 - first]);
+    }
+    *now = median(took[0], ROUND_READS);
+    *stable = median(took[1], ROUND_READS);
 }
 
 /* ---- both forms ---- */
 
 static void compare_phase(const setup_t *setup, const char *transport, bool moved) {
     static double now[ROUNDS], stable[ROUNDS], ratios[ROUNDS];
-    reader_t migrating = make_reader(setup->migrating, setup, moved);
-    reader_t still = make_reader(setup->stable, setup, moved);
+    reader_t readers[] = {make_reader(setup->migrating, setup, moved),
+                          make_reader(setup->stable, setup, moved)};
 
-    read_round(&migrating);
-    read_round(&still);
+    readers[1].next = KEYS / 2; /* no key soon after the other has read it */
+    read_round(readers, &now[0], &stable[0]);
     for (int i = 0; i < ROUNDS; i++) {
-        now[i] = read_round(&migrating);
-        stable[i] = read_round(&still);
+        read_round(readers, &now[i], &stable[i]);
         ratios[i] = now[i] / stable[i];
     }
     printf("%s, %s, %s\twall_microseconds\t%.2f\t%.2f\t%.3f\n", transport,
-           phase_of(setup->migrating), moved ? "moved" : "unmoved", median(now), median(stable),
-           median(ratios));
+           phase_of(setup->migrating), moved ? "moved" : "unmoved", median(now, ROUNDS),
+           median(stable, ROUNDS), median(ratios, ROUNDS));
     fflush(stdout);
-    warmring_item_clear(&migrating.item);
-    warmring_item_clear(&still.item);
+    warmring_item_clear(&readers[0].item);
+    warmring_item_clear(&readers[1].item);
 }
 
 /* WARMING copies the moved keys, each on its first read. */

@@ -204,7 +204,10 @@ warmring_topology_replace(const warmring_topology_t *topology,
  * start the same migration agree, and a later attempt draws other keys first.
  *
  * Returns WARMRING_OK; ILLEGAL_STEP when either is not STABLE; OUT_OF_MEMORY.
- * Threads: any. Cost: compares the server lists. Since 0.1.
+ * Threads: any. Cost: compares the server lists; where both rings hash keys
+ * alike and have at most two million points together, merges them, so that a
+ * key is looked up once: up to 5 bytes a point for as long as a topology of
+ * this migration exists, and 8 more during the call. Since 0.1.
  */
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
 warmring_topology_migrate(const warmring_topology_t *topology,
