@@ -6,9 +6,8 @@
 #include "base/fork.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 
-static _Atomic uint32_t generation;
+_Atomic uint32_t wr_fork_count;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int failure;
 
@@ -23,7 +22,7 @@ void wr_fork_unlock(void) {
 }
 
 static void in_child(void) {
-    atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&wr_fork_count, 1, memory_order_relaxed);
     wr_fork_unlock();
 }
 
@@ -34,8 +33,4 @@ static void watch(void) {
 int wr_fork_watch(void) {
     pthread_once(&once, watch);
     return failure;
-}
-
-uint32_t wr_fork_generation(void) {
-    return atomic_load_explicit(&generation, memory_order_relaxed);
 }

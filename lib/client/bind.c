@@ -71,11 +71,6 @@ static const absence_t absences[WR_VERBS] = {
     [WR_DECREMENT] = {WARMRING_NOT_FOUND, false, true},
 };
 
-bool wr_is_bound(const wr_route_t *route) {
-    return route->steps->step[0].action == WR_STEP_BIND ||
-           route->steps->step[1].action == WR_STEP_BIND;
-}
-
 static wr_action_t first_action(const bind_t *bind) {
     return (wr_action_t)bind->write->route.steps->step[0].action;
 }

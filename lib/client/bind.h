@@ -9,7 +9,10 @@
 #include "client/write.h"
 
 /* Whether a route ends in BIND. */
-bool wr_is_bound(const wr_route_t *route);
+static inline bool wr_is_bound(const wr_route_t *route) {
+    return route->steps->step[0].action == WR_STEP_BIND ||
+           route->steps->step[1].action == WR_STEP_BIND;
+}
 
 /*
  * Runs `write`, whose route wr_is_bound() and is set, to its end: status,

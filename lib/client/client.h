@@ -5,6 +5,8 @@
 #ifndef WR_CLIENT_CLIENT_H
 #define WR_CLIENT_CLIENT_H
 
+#include <string.h>
+
 #include <warmring/client.h>
 
 #include "client/counters.h"
@@ -57,13 +59,29 @@ warmring_status_t wr_key_check(const warmring_t *client, warmring_bytes_t key);
 
 /* A checked key as it is sent: with the prefix before it, in `buffer` (room
  * for WARMRING_MAX_KEY bytes), or, without a prefix, the key itself. */
-warmring_bytes_t wr_key_prefixed(const warmring_t *client, warmring_bytes_t key, char *buffer);
+static inline warmring_bytes_t wr_key_prefixed(const warmring_t *client, warmring_bytes_t key,
+                                               char *buffer) {
+    size_t prefix = client->options.prefix_length;
+    if (prefix == 0) {
+        return key;
+    }
+    memcpy(buffer, client->options.prefix, prefix);
+    memcpy(buffer + prefix, key.data, key.length);
+    return (warmring_bytes_t){buffer, prefix + key.length};
+}
 
 /* What chooses the server: the group as it is, else the key as sent. */
-wr_place_t wr_key_place(const wr_operation_t *operation, warmring_bytes_t wire);
+static inline wr_place_t wr_key_place(const wr_operation_t *operation, warmring_bytes_t wire) {
+    if (operation->group.data != NULL) {
+        return (wr_place_t){operation->group.data, operation->group.length, 0};
+    }
+    return (wr_place_t){wire.data, wire.length, operation->client->options.prefix_length};
+}
 
 /* The second word of a token: the server it was taken from, and the epoch. */
-uint64_t wr_token_place(const wr_operation_t *operation, const wr_server_t *server);
+static inline uint64_t wr_token_place(const wr_operation_t *operation, const wr_server_t *server) {
+    return wr_server_id(server) << 32 | operation->view->epoch;
+}
 
 /* From the caller's expiration to the one that is sent, at most the declared
  * max_ttl_s from now; BAD_ARGUMENT when negative. */

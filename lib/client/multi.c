@@ -63,8 +63,8 @@ static warmring_status_t give_up(multi_t *multi) {
  * Item `index` starts out with its key. True when the key is good: it is in
  * the batch then, as sent in *wire. *lost is set when memory is out.
  */
-static bool take_key(multi_t *multi, size_t index, warmring_bytes_t key, warmring_bytes_t *wire,
-                     bool *lost) {
+static inline bool take_key(multi_t *multi, size_t index, warmring_bytes_t key,
+                            warmring_bytes_t *wire, bool *lost) {
     warmring_item_t *item = &multi->results->items[index];
     warmring_t *client = multi->operation.client;
     *item = (warmring_item_t){.size = sizeof *item, .key = key};

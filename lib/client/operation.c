@@ -27,7 +27,7 @@ static bool are_good_bytes(const char *bytes) {
     return ((low | none) & ones * 0x80) == 0;
 }
 
-static size_t count_good_bytes(warmring_bytes_t key) {
+static inline size_t count_good_bytes(warmring_bytes_t key) {
     size_t good = 0;
     while (good + 8 <= key.length && are_good_bytes(key.data + good)) {
         good += 8;
@@ -38,7 +38,9 @@ static size_t count_good_bytes(warmring_bytes_t key) {
     return good;
 }
 
-static warmring_status_t check_key(const char *what, warmring_bytes_t key, size_t prefix) {
+/* What is wrong with a key, the first `good` bytes of which are none of it. */
+static warmring_status_t refuse_key(const char *what, warmring_bytes_t key, size_t prefix,
+                                    size_t good) {
     if (key.data == NULL || key.length == 0) {
         return wr_fail(WARMRING_BAD_KEY, "%s is empty", what);
     }
@@ -47,12 +49,14 @@ static warmring_status_t check_key(const char *what, warmring_bytes_t key, size_
         return wr_fail(WARMRING_BAD_KEY, "%s of %zu bytes is longer than %zu: '%.*s...'", what,
                        key.length, WARMRING_MAX_KEY - prefix, (int)shown, key.data);
     }
-    size_t good = count_good_bytes(key);
-    if (good < key.length) {
-        return wr_fail(WARMRING_BAD_KEY, "%s '%.*s' has byte 0x%02x at offset %zu", what,
-                       (int)key.length, key.data, (unsigned char)key.data[good], good);
-    }
-    return WARMRING_OK;
+    return wr_fail(WARMRING_BAD_KEY, "%s '%.*s' has byte 0x%02x at offset %zu", what,
+                   (int)key.length, key.data, (unsigned char)key.data[good], good);
+}
+
+static inline warmring_status_t check_key(const char *what, warmring_bytes_t key, size_t prefix) {
+    bool fits = key.data != NULL && key.length - 1 < WARMRING_MAX_KEY - prefix;
+    size_t good = fits ? count_good_bytes(key) : 0;
+    return fits && good == key.length ? WARMRING_OK : refuse_key(what, key, prefix, good);
 }
 
 static const warmring_call_t no_call = WARMRING_CALL_INIT;
@@ -103,30 +107,8 @@ void wr_operation_end(wr_operation_t *operation) {
     wr_gate_leave(&operation->client->gate, operation->slot);
 }
 
-warmring_bytes_t wr_key_prefixed(const warmring_t *client, warmring_bytes_t key, char *buffer) {
-    size_t prefix = client->options.prefix_length;
-    if (prefix == 0) {
-        return key;
-    }
-    memcpy(buffer, client->options.prefix, prefix);
-    memcpy(buffer + prefix, key.data, key.length);
-    return (warmring_bytes_t){buffer, prefix + key.length};
-}
-
 warmring_status_t wr_key_check(const warmring_t *client, warmring_bytes_t key) {
     return check_key("key", key, client->options.prefix_length);
-}
-
-wr_place_t wr_key_place(const wr_operation_t *operation, warmring_bytes_t wire) {
-    if (operation->group.data != NULL) {
-        return (wr_place_t){operation->group.data, operation->group.length, 0};
-    }
-    return (wr_place_t){wire.data, wire.length, operation->client->options.prefix_length};
-}
-
-uint64_t wr_token_place(const wr_operation_t *operation, const wr_server_t *server) {
-    uint64_t epoch = warmring_topology_epoch(operation->view->topology);
-    return wr_server_id(server) << 32 | (epoch & UINT32_MAX);
 }
 
 /*

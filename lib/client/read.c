@@ -69,19 +69,15 @@ static void make_miss(wr_read_t *read) {
 
 /* ---- questions: what a key in this state asks -------------------------- */
 
-static wr_request_t *ask_get(const batch_t *batch, wr_read_t *read, warmring_side_t side) {
+static inline wr_request_t *ask_get(const batch_t *batch, wr_read_t *read, warmring_side_t side) {
     read->answered_by = (uint8_t)side;
-    read->answer = (wr_request_t){
-        .server = server_of(batch, read, side),
-        .verb = WR_GET,
-        .key = read->key,
-        .sink = read->sink,
-        .wants_ttl = read->state == FALLBACK && read->leased,
-    };
+    wr_ask(&read->answer, server_of(batch, read, side), WR_GET, read->key);
+    read->answer.sink = read->sink;
+    read->answer.wants_ttl = read->state == FALLBACK && read->leased;
     return &read->answer;
 }
 
-static wr_request_t *ask_first(const batch_t *batch, wr_read_t *read) {
+static inline wr_request_t *ask_first(const batch_t *batch, wr_read_t *read) {
     return ask_get(batch, read, (warmring_side_t)read->route.steps->step[0].side);
 }
 
@@ -91,11 +87,7 @@ static wr_request_t *ask_fallback(const batch_t *batch, wr_read_t *read) {
 }
 
 static wr_request_t *ask_new(const batch_t *batch, wr_read_t *read, wr_verb_t verb) {
-    read->side = (wr_request_t){
-        .server = server_of(batch, read, WARMRING_NEW_RING),
-        .verb = verb,
-        .key = read->key,
-    };
+    wr_ask(&read->side, server_of(batch, read, WARMRING_NEW_RING), verb, read->key);
     return &read->side;
 }
 
@@ -150,7 +142,7 @@ static uint8_t after_hit_of_new(const batch_t *batch, wr_read_t *read) {
     }
 }
 
-static uint8_t after_first(const batch_t *batch, wr_read_t *read) {
+static inline uint8_t after_first(const batch_t *batch, wr_read_t *read) {
     wr_request_t *answer = &read->answer;
     if (answer->status == WARMRING_OK && wr_is_stub(answer)) {
         make_miss(read);
@@ -202,60 +194,37 @@ static uint8_t after_settle(const batch_t *batch, wr_read_t *read) {
     return DONE;
 }
 
-/* ---- rounds ------------------------------------------------------------- */
+/* ---- what became of a key ------------------------------------------------ */
 
-static const struct {
-    wr_request_t *(*ask)(const batch_t *batch, wr_read_t *read);
-    uint8_t (*answered)(const batch_t *batch, wr_read_t *read);
-} rounds[] = {
-    [FIRST] = {ask_first, after_first},    [GHOST] = {ask_ghost, after_ghost},
-    [LEASE] = {ask_lease, after_lease},    [FALLBACK] = {ask_fallback, after_fallback},
-    [SETTLE] = {ask_settle, after_settle},
-};
-
-/* The seat and status of what a key just asked. */
-static void report(const batch_t *batch, const wr_read_t *read, uint8_t state) {
-    bool of_side = state == GHOST || state == LEASE || state == SETTLE;
-    uint8_t side = of_side ? WARMRING_NEW_RING : read->answered_by;
-    wr_watch_tell(batch->watch, read->route.owner[side],
-                  of_side ? read->side.status : read->answer.status);
+static inline void count_result(const batch_t *batch, const wr_read_t *read) {
+    count_event(batch, WR_COUNT_reads);
+    switch (read->answer.status) {
+    case WARMRING_OK:
+    case WARMRING_BUFFER_TOO_SMALL:
+        count_event(batch,
+                    read->answered_by == WARMRING_NEW_RING ? WR_COUNT_hits_new : WR_COUNT_hits_old);
+        break;
+    case WARMRING_NOT_FOUND:
+        count_event(batch, WR_COUNT_misses);
+        break;
+    case WARMRING_TRY_AGAIN:
+        count_event(batch, WR_COUNT_try_again);
+        break;
+    default:
+        count_event(batch, WR_COUNT_read_errors);
+    }
 }
 
-/* A server that hangs leaves half of the time for what others are asked in a
- * further round: O after N, or N after O has answered for another key. */
-static wr_deadline_t deadline_of(const batch_t *batch, uint8_t state) {
-    wr_deadline_t deadline = batch->operation->deadline;
-    for (size_t i = 0; i < batch->count && state < SETTLE; i++) {
-        const wr_read_t *read = &batch->reads[i];
-        if (read->state <= state && may_fall_back(read) && (state == FIRST || batch->count > 1)) {
-            return wr_deadline_share(deadline, 2);
-        }
+/* Returns how many keys are open because of it: none or one. */
+static inline size_t enter(const batch_t *batch, wr_read_t *read, uint8_t state) {
+    read->state = state;
+    if (state == DONE) {
+        count_result(batch, read);
     }
-    return deadline;
+    return state != DONE;
 }
 
-/* Returns how many keys are not done after it. */
-static size_t run_round(const batch_t *batch, uint8_t state) {
-    size_t asked = 0;
-    size_t open = 0;
-    for (size_t i = 0; i < batch->count; i++) {
-        if (batch->reads[i].state == state) {
-            batch->queue[asked++] = rounds[state].ask(batch, &batch->reads[i]);
-        }
-    }
-    if (asked > 0) {
-        wr_run(batch->queue, asked, deadline_of(batch, state));
-    }
-    for (size_t i = 0; i < batch->count; i++) {
-        wr_read_t *read = &batch->reads[i];
-        if (read->state == state) {
-            report(batch, read, state);
-            read->state = rounds[state].answered(batch, read);
-        }
-        open += read->state != DONE;
-    }
-    return open;
-}
+/* ---- the first round ------------------------------------------------------ */
 
 /* Reads what a cas will be bound to. */
 static void read_bound(const batch_t *batch, wr_read_t *read) {
@@ -278,46 +247,121 @@ static uint8_t first_round(const batch_t *batch, const wr_read_t *read) {
                : FIRST;
 }
 
-static void choose_way(const batch_t *batch, wr_read_t *read) {
+/* A key that must not be read now. */
+static void refuse(const batch_t *batch, wr_read_t *read) {
+    read->answered_by = WARMRING_OLD_RING;
+    read->answer = (wr_request_t){.key = read->key};
+    read->answer.status = wr_fail(WARMRING_TRY_AGAIN, "the key is being handed over in phase %s",
+                                  warmring_phase_name(batch->operation->view->phase));
+    read->state = DONE;
+}
+
+static inline void choose_way(const batch_t *batch, wr_read_t *read) {
     const wr_operation_t *operation = batch->operation;
     bool for_cas = (operation->mode & WARMRING_FOR_CAS) != 0;
     wr_place_t place = wr_key_place(operation, read->key);
     read->route = wr_route(operation->view->topology, &place,
                            for_cas ? WR_KIND_MODIFY : WR_KIND_READ, operation->view->rollout);
-    read->state = FIRST;
     read->leased = false;
     read->fault = WARMRING_OK;
     if (wr_is_bound(&read->route)) {
         read_bound(batch, read);
     } else if (read->route.steps->step[0].action == WR_STEP_REFUSE) {
-        read->answered_by = WARMRING_OLD_RING;
-        read->answer = (wr_request_t){.key = read->key};
-        read->answer.status =
-            wr_fail(WARMRING_TRY_AGAIN, "the key is being handed over in phase %s",
-                    warmring_phase_name(operation->view->phase));
-        read->state = DONE;
+        refuse(batch, read);
     } else {
         read->state = first_round(batch, read);
     }
 }
 
-static void count_result(const batch_t *batch, const wr_read_t *read) {
-    count_event(batch, WR_COUNT_reads);
-    switch (read->answer.status) {
-    case WARMRING_OK:
-    case WARMRING_BUFFER_TOO_SMALL:
-        count_event(batch,
-                    read->answered_by == WARMRING_NEW_RING ? WR_COUNT_hits_new : WR_COUNT_hits_old);
-        break;
-    case WARMRING_NOT_FOUND:
-        count_event(batch, WR_COUNT_misses);
-        break;
-    case WARMRING_TRY_AGAIN:
-        count_event(batch, WR_COUNT_try_again);
-        break;
-    default:
-        count_event(batch, WR_COUNT_read_errors);
+/* A server that hangs leaves half of the time for what others are asked in a
+ * further round: O after N, or N after O has answered for another key. */
+static wr_deadline_t deadline_of(const batch_t *batch, bool leave_half) {
+    wr_deadline_t deadline = batch->operation->deadline;
+    return leave_half ? wr_deadline_share(deadline, 2) : deadline;
+}
+
+/* Chooses the way of each key, and asks what nearly all ask: the first owner.
+ * Returns how many keys are not done after it. */
+static size_t run_first(const batch_t *batch) {
+    size_t asked = 0;
+    size_t open = 0;
+    bool leave_half = false;
+    for (size_t i = 0; i < batch->count; i++) {
+        wr_read_t *read = &batch->reads[i];
+        choose_way(batch, read);
+        if (read->state == FIRST) {
+            batch->queue[asked++] = ask_first(batch, read);
+            leave_half |= may_fall_back(read);
+        } else {
+            open += enter(batch, read, read->state);
+        }
     }
+    if (asked == 0) {
+        return open;
+    }
+    wr_run(batch->queue, asked, deadline_of(batch, leave_half));
+    for (size_t i = 0; i < batch->count; i++) {
+        wr_read_t *read = &batch->reads[i];
+        if (read->state == FIRST) {
+            wr_watch_tell(batch->watch, read->route.owner[read->answered_by], read->answer.status);
+            open += enter(batch, read, after_first(batch, read));
+        }
+    }
+    return open;
+}
+
+/* ---- further rounds -------------------------------------------------------- */
+
+static const struct {
+    wr_request_t *(*ask)(const batch_t *batch, wr_read_t *read);
+    uint8_t (*answered)(const batch_t *batch, wr_read_t *read);
+} rounds[] = {
+    [GHOST] = {ask_ghost, after_ghost},
+    [LEASE] = {ask_lease, after_lease},
+    [FALLBACK] = {ask_fallback, after_fallback},
+    [SETTLE] = {ask_settle, after_settle},
+};
+
+/* The seat and status of what a key just asked. */
+static void report(const batch_t *batch, const wr_read_t *read) {
+    bool of_side = read->state != FALLBACK;
+    uint8_t side = of_side ? WARMRING_NEW_RING : read->answered_by;
+    wr_watch_tell(batch->watch, read->route.owner[side],
+                  of_side ? read->side.status : read->answer.status);
+}
+
+/* Whether a key will be asked for in a round after `state`. */
+static bool has_more_after(const batch_t *batch, uint8_t state) {
+    for (size_t i = 0; i < batch->count && batch->count > 1 && state < SETTLE; i++) {
+        if (batch->reads[i].state <= state && may_fall_back(&batch->reads[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns how many keys are not done after it. */
+static size_t run_round(const batch_t *batch, uint8_t state) {
+    size_t asked = 0;
+    size_t open = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        if (batch->reads[i].state == state) {
+            batch->queue[asked++] = rounds[state].ask(batch, &batch->reads[i]);
+        }
+    }
+    if (asked > 0) {
+        wr_run(batch->queue, asked, deadline_of(batch, has_more_after(batch, state)));
+    }
+    for (size_t i = 0; i < batch->count; i++) {
+        wr_read_t *read = &batch->reads[i];
+        if (read->state == state) {
+            report(batch, read);
+            open += enter(batch, read, rounds[state].answered(batch, read));
+        } else {
+            open += read->state != DONE;
+        }
+    }
+    return open;
 }
 
 void wr_read(const wr_operation_t *operation, wr_read_t *reads, size_t count, wr_request_t **queue,
@@ -325,23 +369,9 @@ void wr_read(const wr_operation_t *operation, wr_read_t *reads, size_t count, wr
     wr_counts_t counts;
     batch_t batch = {operation, reads, count, queue, watch, &counts};
     counts.counted = 0;
-    for (size_t i = 0; i < count; i++) {
-        choose_way(&batch, &reads[i]);
-    }
-    size_t open = count;
-    for (uint8_t state = FIRST; open > 0; state++) {
+    size_t open = run_first(&batch);
+    for (uint8_t state = FIRST + 1; open > 0; state++) {
         open = run_round(&batch, state);
     }
-    for (size_t i = 0; i < count; i++) {
-        count_result(&batch, &reads[i]);
-    }
     wr_counts_add(&counts, &operation->client->counters, operation->view->phase);
-}
-
-warmring_token_t wr_read_token(const wr_operation_t *operation, const wr_read_t *read) {
-    if (read->answer.status != WARMRING_OK) {
-        return (warmring_token_t){{0, 0, 0}};
-    }
-    return (warmring_token_t){{read->answer.cas_out, wr_token_place(operation, read->answer.server),
-                               (uint64_t)read->answer.opened_at}};
 }

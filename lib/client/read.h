@@ -34,7 +34,11 @@ typedef struct {
 void wr_read(const wr_operation_t *operation, wr_read_t *reads, size_t count, wr_request_t **queue,
              wr_watch_t *watch);
 
-/* What goes with a read that ended: the token of its item, zero without. */
-warmring_token_t wr_read_token(const wr_operation_t *operation, const wr_read_t *read);
+/* What goes with a read that found an item. */
+static inline warmring_token_t wr_read_token(const wr_operation_t *operation,
+                                             const wr_read_t *read) {
+    return (warmring_token_t){{read->answer.cas_out, wr_token_place(operation, read->answer.server),
+                               (uint64_t)read->answer.opened_at}};
+}
 
 #endif

@@ -11,16 +11,10 @@
 
 /* ---- reads ------------------------------------------------------------------ */
 
-static void fill_item(warmring_item_t *item, const wr_request_t *answer, warmring_token_t token) {
-    if (answer->status == WARMRING_OK) {
-        item->value = (warmring_bytes_t){answer->value_out, answer->value_length};
-        item->flags = answer->flags_out;
-        item->token = token;
-        return;
-    }
-    if (answer->status == WARMRING_BUFFER_TOO_SMALL) {
-        item->value.length = answer->value_length;
-    }
+/* An item that has no token of its own. */
+static inline void fill_item(warmring_item_t *item, const wr_request_t *answer) {
+    item->value = (warmring_bytes_t){answer->value_out, answer->value_length};
+    item->flags = answer->flags_out;
 }
 
 static warmring_status_t get_in_view(const wr_operation_t *operation, wr_sink_t *sink,
@@ -31,7 +25,12 @@ static warmring_status_t get_in_view(const wr_operation_t *operation, wr_sink_t 
     read.key = wr_key_prefixed(operation->client, item->key, buffer);
     read.sink = sink;
     wr_read(operation, &read, 1, queue, NULL);
-    fill_item(item, &read.answer, wr_read_token(operation, &read));
+    if (read.answer.status == WARMRING_OK) {
+        fill_item(item, &read.answer);
+        item->token = wr_read_token(operation, &read);
+    } else if (read.answer.status == WARMRING_BUFFER_TOO_SMALL) {
+        item->value.length = read.answer.value_length;
+    }
     return read.answer.status;
 }
 
@@ -212,7 +211,7 @@ warmring_status_t warmring_get_and_touch(warmring_t *client, const char *key, si
         item->status = WARMRING_NOT_FOUND;
     }
     if (item->status == WARMRING_OK) {
-        fill_item(item, write.result, (warmring_token_t){{0, 0, 0}});
+        fill_item(item, write.result);
     } else {
         warmring_item_clear(item);
     }

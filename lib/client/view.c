@@ -64,6 +64,7 @@ wr_view_t *wr_view_create(const warmring_topology_t *topology, const char *scope
     }
     view->topology = warmring_topology_retain(topology);
     view->phase = warmring_topology_phase(topology);
+    view->epoch = (uint32_t)warmring_topology_epoch(topology);
     view->rollout = warmring_topology_get_rollout(topology, scope[0] != '\0' ? scope : NULL);
     if (!take_seats(view, before, net) || !take_marks(view, before)) {
         wr_view_free(view);

@@ -15,6 +15,7 @@
 typedef struct wr_view {
     const warmring_topology_t *topology;
     warmring_phase_t phase; /* for counters only */
+    uint32_t epoch;         /* its lower half, for tokens */
     uint32_t rollout;       /* for this client's scope */
     wr_marks_t *marks;      /* of the migration; NULL in STABLE */
     uint32_t seats;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "net/server.h"
+#include "net/internal.h"
 
 /* What it takes besides the groups, in the same block. */
 typedef struct {
@@ -54,7 +54,7 @@ static bool take_room(room_t *room, wr_groups_t *groups, size_t count) {
 
 /* The number of a server's group, which may be new. */
 static uint32_t find_group(room_t *room, size_t *known, wr_server_t *server) {
-    size_t place = (size_t)wr_server_id(server) & room->mask;
+    size_t place = (size_t)server->id & room->mask;
     for (; room->table[place] != 0; place = (place + 1) & room->mask) {
         if (room->found[room->table[place] - 1].server == server) {
             return room->table[place] - 1;
@@ -88,8 +88,7 @@ static void merge_sort(wr_group_t **order, size_t count, wr_group_t **space) {
     merge_sort(order + half, count - half, space);
     memcpy(space, order, half * sizeof *space);
     for (size_t i = 0, left = 0, right = half; left < half; i++) {
-        bool take_left = right == count ||
-                         wr_server_id(space[left]->server) < wr_server_id(order[right]->server);
+        bool take_left = right == count || space[left]->server->id < order[right]->server->id;
         order[i] = take_left ? space[left++] : order[right++];
     }
 }

@@ -37,7 +37,7 @@ static void resign(wr_health_t *health) {
     atomic_store_explicit(&health->prober, 0, memory_order_release);
 }
 
-wr_admission_t wr_health_enter(wr_health_t *health) {
+wr_admission_t wr_health_enter_suspect(wr_health_t *health) {
     int64_t at = retry_at(health);
     if (at == 0) {
         return WR_PASS;
@@ -90,8 +90,4 @@ bool wr_health_is_down(const wr_health_t *health) {
 
 bool wr_health_wants_probe(const wr_health_t *health) {
     return wr_health_is_suspect(health) && !wr_health_is_down(health);
-}
-
-bool wr_health_is_suspect(const wr_health_t *health) {
-    return retry_at(health) != 0;
 }

@@ -19,8 +19,16 @@ typedef struct {
 
 typedef enum { WR_PASS, WR_PASS_AS_PROBER, WR_DOWN } wr_admission_t;
 
+/* In back-off or waiting for a probe to succeed. */
+static inline bool wr_health_is_suspect(const wr_health_t *health) {
+    return atomic_load_explicit(&health->retry_at, memory_order_acquire) != 0;
+}
+
 /* Asks to send. WR_PASS_AS_PROBER must be given back with wr_health_leave(). */
-wr_admission_t wr_health_enter(wr_health_t *health);
+wr_admission_t wr_health_enter_suspect(wr_health_t *health);
+static inline wr_admission_t wr_health_enter(wr_health_t *health) {
+    return wr_health_is_suspect(health) ? wr_health_enter_suspect(health) : WR_PASS;
+}
 
 /* What the server's behaviour says about it; NEUTRAL when it was not asked. */
 typedef enum { WR_VERDICT_NEUTRAL, WR_VERDICT_ALIVE, WR_VERDICT_FAILED } wr_verdict_t;
@@ -33,8 +41,5 @@ bool wr_health_is_down(const wr_health_t *health);
 
 /* Whether the server is down and may be probed now. */
 bool wr_health_wants_probe(const wr_health_t *health);
-
-/* In back-off or waiting for a probe to succeed. */
-bool wr_health_is_suspect(const wr_health_t *health);
 
 #endif

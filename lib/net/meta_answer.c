@@ -126,11 +126,11 @@ static void answer_quiet(wr_meta_exchange_t *exchange, const wr_meta_reply_t *re
 }
 
 /* The request at `answered`, or the list from there on, is complete. */
-static void complete(wr_meta_exchange_t *exchange, size_t next) {
+static inline void complete(wr_meta_exchange_t *exchange, size_t next) {
     exchange->answered = next;
     exchange->list_end = 0;
-    if (exchange->piece == exchange->pieces_end && next < exchange->encoded) {
-        wr_meta_skip_silent(exchange, exchange->encoded);
+    if (exchange->piece == exchange->pieces_end) {
+        wr_meta_skip_silent(exchange);
     }
 }
 
@@ -147,9 +147,24 @@ static void answer_error(wr_meta_exchange_t *exchange, const error_t *error,
     complete(exchange, exchange->answered + 1);
 }
 
-static void expect_item(wr_meta_exchange_t *exchange, wr_request_t *request,
+/* A value that nobody wants to wait for: behind it nothing is read. */
+static void refuse_item(wr_meta_exchange_t *exchange, wr_request_t *request,
                         const wr_meta_reply_t *reply) {
+    request->value_length = reply->value_length;
+    request->status =
+        wr_fail(WARMRING_TOO_LARGE, "%s: the value of '%.*s' has %zu bytes, max_value_bytes is %zu",
+                exchange->label, (int)request->key.length, request->key.data, reply->value_length,
+                exchange->reader.limits.value);
+    wr_meta_abort(exchange, WARMRING_CONNECTION_LOST);
+}
+
+static inline void expect_item(wr_meta_exchange_t *exchange, wr_request_t *request,
+                               const wr_meta_reply_t *reply) {
     char *room = NULL;
+    if (reply->value_length > exchange->reader.limits.value) {
+        refuse_item(exchange, request, reply);
+        return;
+    }
     exchange->item = request;
     exchange->item_status = WARMRING_OK;
     if (request->sink != NULL) {
@@ -158,7 +173,7 @@ static void expect_item(wr_meta_exchange_t *exchange, wr_request_t *request,
     }
     request->value_out = room;
     request->value_length = reply->value_length;
-    request->flags_out = reply->flags;
+    request->flags_out = (uint32_t)reply->flags;
     request->cas_out = reply->cas;
     request->ttl = (reply->has & WR_META_HAS_TTL) != 0 ? reply->ttl : WR_TTL_UNKNOWN;
     wr_meta_expect(&exchange->reader, room, reply->value_length);
@@ -182,7 +197,8 @@ static bool matches_key(const wr_request_t *request, const wr_meta_reply_t *repl
 
 /* Items come in the order of their keys, so the first try nearly always hits;
  * a proxy may answer in another. */
-static wr_request_t *find_in_list(wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
+static inline wr_request_t *find_in_list(wr_meta_exchange_t *exchange,
+                                         const wr_meta_reply_t *reply) {
     size_t length = exchange->list_end - exchange->answered;
     size_t index = exchange->list_next;
     for (size_t i = 0; i < length; i++) {
@@ -206,7 +222,7 @@ static void end_list(wr_meta_exchange_t *exchange) {
     complete(exchange, exchange->list_end);
 }
 
-static void answer_list(wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
+static inline void answer_list(wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
     if (reply->kind == WR_META_END) {
         end_list(exchange);
         return;
@@ -262,8 +278,11 @@ static void answer_one(wr_meta_exchange_t *exchange, const wr_meta_reply_t *repl
     }
     wr_meta_next_opaque(&exchange->opaque_in);
     if (reply->kind == WR_META_VA) {
-        bool is_item = needs[request->verb] != 0;
-        (is_item ? expect_item : expect_number)(exchange, request, reply);
+        if (wr_verb_info(request->verb)->reads) {
+            expect_item(exchange, request, reply);
+        } else {
+            expect_number(exchange, request, reply);
+        }
         return;
     }
     if (request->verb == WR_LEASE) {
@@ -273,22 +292,27 @@ static void answer_one(wr_meta_exchange_t *exchange, const wr_meta_reply_t *repl
     complete(exchange, exchange->answered + 1);
 }
 
-static void answer_line(wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
-    if (exchange->list_end == 0) {
-        wr_meta_skip_silent(exchange, exchange->encoded);
-    }
+/* Finds out what a line is the first answer to. False when that was no more
+ * than quiet commands, or nothing. */
+static inline bool begin_answer(wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
+    wr_meta_skip_silent(exchange);
     if (exchange->quiet_in > 0) {
         answer_quiet(exchange, reply);
-        return;
+        return false;
     }
     if (exchange->answered == exchange->encoded) {
         abort_protocol(exchange, "to no command");
-        return;
+        return false;
     }
-    if (exchange->list_end == 0) {
-        size_t length = wr_meta_list_length(exchange, exchange->answered);
-        exchange->list_end = length == 0 ? 0 : exchange->answered + length;
-        exchange->list_next = exchange->answered;
+    size_t length = wr_meta_list_length(exchange, exchange->answered);
+    exchange->list_end = length == 0 ? 0 : exchange->answered + length;
+    exchange->list_next = exchange->answered;
+    return true;
+}
+
+static inline void answer_line(wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
+    if (exchange->list_end == 0 && !begin_answer(exchange, reply)) {
+        return;
     }
     const error_t *error = reply->kind < WR_META_ERROR ? NULL : find_error(reply);
     if (error != NULL) {
@@ -308,10 +332,10 @@ static bool read_digits(wr_meta_exchange_t *exchange, wr_request_t *request) {
     return wr_parse_uint(exchange->digits, length, UINT64_MAX, &request->number);
 }
 
-static void finish_value(wr_meta_exchange_t *exchange) {
+static inline void finish_value(wr_meta_exchange_t *exchange) {
     wr_request_t *request = exchange->item;
     exchange->item = NULL;
-    if (needs[request->verb] != 0) {
+    if (wr_verb_info(request->verb)->reads) {
         request->status = exchange->item_status;
     } else if (read_digits(exchange, request)) {
         request->status = WARMRING_OK;

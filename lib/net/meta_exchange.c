@@ -37,20 +37,25 @@ static warmring_status_t refuse(const wr_meta_exchange_t *exchange, warmring_sta
 
 void wr_meta_begin(wr_meta_exchange_t *exchange, wr_request_t **requests, size_t count) {
     exchange->any_refused = false;
+    exchange->any_silent = false;
     for (size_t i = 0; i < count; i++) {
-        warmring_status_t refusal = wr_meta_refusal(requests[i]);
-        requests[i]->status = WR_META_PENDING;
-        requests[i]->sent = false;
+        wr_request_t *request = requests[i];
+        warmring_status_t refusal = wr_meta_refusal(request);
+        request->status = WR_META_PENDING;
+        request->sent = false;
+        exchange->any_silent |= wr_meta_is_quiet(request);
         if (refusal != WARMRING_OK) {
-            requests[i]->status = refuse(exchange, refusal);
+            request->status = refuse(exchange, refusal);
             exchange->any_refused = true;
         }
     }
+    exchange->any_silent |= exchange->any_refused;
     exchange->requests = requests;
     exchange->count = count;
     exchange->encoded = 0;
     exchange->window = 0;
     exchange->answered = 0;
+    exchange->list_at = SIZE_MAX;
 }
 
 static bool is_refused(const wr_meta_exchange_t *exchange, const wr_request_t *request) {
@@ -122,13 +127,18 @@ static void put_list(wr_meta_exchange_t *exchange, window_t *window, size_t leng
     exchange->encoded += length;
 }
 
-size_t wr_meta_list_length(const wr_meta_exchange_t *exchange, size_t index) {
+/* What was joined is soon answered, so the last length is kept. */
+size_t wr_meta_list_length(wr_meta_exchange_t *exchange, size_t index) {
     size_t left = exchange->count - index;
     if (left < 2) {
         return 0;
     }
-    size_t length = wr_meta_gets_length(exchange->requests + index, left);
-    return length < 2 ? 0 : length;
+    if (exchange->list_at != index) {
+        size_t length = wr_meta_gets_length(exchange->requests + index, left);
+        exchange->list_at = index;
+        exchange->list_length = length < 2 ? 0 : length;
+    }
+    return exchange->list_length;
 }
 
 static bool has_room(const wr_meta_exchange_t *exchange, const window_t *window, size_t bytes) {
@@ -157,8 +167,8 @@ static void fill_window(wr_meta_exchange_t *exchange) {
 
 /* ---- what the cursors have passed --------------------------------------- */
 
-void wr_meta_skip_silent(wr_meta_exchange_t *exchange, size_t bound) {
-    while (exchange->answered < bound && exchange->list_end == 0) {
+void wr_meta_pass_silent(wr_meta_exchange_t *exchange) {
+    while (exchange->answered < exchange->encoded && exchange->list_end == 0) {
         wr_request_t *request = exchange->requests[exchange->answered];
         if (!is_refused(exchange, request)) {
             if (!wr_meta_is_quiet(request)) {
@@ -175,7 +185,7 @@ struct iovec *wr_meta_output(wr_meta_exchange_t *exchange, size_t *count) {
     if (exchange->piece == exchange->pieces_end && exchange->encoded < exchange->count) {
         fill_window(exchange);
         if (exchange->piece == exchange->pieces_end) { /* all refused */
-            wr_meta_skip_silent(exchange, exchange->encoded);
+            wr_meta_skip_silent(exchange);
         }
     }
     *count = exchange->pieces_end - exchange->piece;
@@ -202,7 +212,7 @@ void wr_meta_written(wr_meta_exchange_t *exchange, size_t length) {
         exchange->piece += piece->iov_len == 0;
     }
     if (exchange->piece == exchange->pieces_end) {
-        wr_meta_skip_silent(exchange, exchange->encoded);
+        wr_meta_skip_silent(exchange);
     }
 }
 

@@ -29,10 +29,13 @@ typedef struct {
     wr_request_t **requests;
     size_t count;
     bool any_refused; /* some of them cannot be spoken */
+    bool any_silent;  /* or need no answer, for this or another reason */
 
     /* commands */
-    size_t encoded;      /* requests before this one became bytes */
-    size_t window;       /* first of those in `out` */
+    size_t encoded; /* requests before this one became bytes */
+    size_t window;  /* first of those in `out` */
+    size_t list_at; /* the last list that was measured; SIZE_MAX: none */
+    size_t list_length;
     bool window_sent;    /* some byte of it is on its way */
     uint32_t opaque_out; /* of the next command */
     uint32_t quiet_out;  /* commands without answer since the last barrier */
@@ -90,10 +93,15 @@ static inline void wr_meta_next_opaque(uint32_t *opaque) {
     *opaque = *opaque + 1 < WR_META_OPAQUE_LIMIT ? *opaque + 1 : 0;
 }
 
-/* Passes requests that need no answer, up to `bound`. */
-void wr_meta_skip_silent(wr_meta_exchange_t *exchange, size_t bound);
+/* Passes requests that were encoded and need no answer. */
+void wr_meta_pass_silent(wr_meta_exchange_t *exchange);
+static inline void wr_meta_skip_silent(wr_meta_exchange_t *exchange) {
+    if (exchange->any_silent) {
+        wr_meta_pass_silent(exchange);
+    }
+}
 
 /* How many requests from `index` on are one list; 0 when that one is in none. */
-size_t wr_meta_list_length(const wr_meta_exchange_t *exchange, size_t index);
+size_t wr_meta_list_length(wr_meta_exchange_t *exchange, size_t index);
 
 #endif

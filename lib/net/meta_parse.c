@@ -8,16 +8,17 @@
  */
 #include "net/meta_parse.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* The line being read, up to its CR LF, which ends all that walks over it. */
 typedef struct {
     const char *end; /* at the CR */
-    const wr_meta_limits_t *limits;
+    size_t token;    /* bytes of a key or an opaque token */
 } line_t;
 
-static bool is_digit(char c) {
-    return (unsigned)(c - '0') < 10;
+static inline unsigned digit_of(char c) {
+    return (unsigned)(unsigned char)c - '0';
 }
 
 /* The digits up to `end` overflow no 64 bits. */
@@ -37,8 +38,8 @@ static inline const char *read_number(const char *at, uint64_t most, uint64_t *n
     enum { SAFE_DIGITS = 19 };
     const char *first = at;
     uint64_t value = 0;
-    for (; is_digit(*at); at++) {
-        value = value * 10 + (uint64_t)(*at - '0');
+    for (unsigned digit; (digit = digit_of(*at)) < 10; at++) {
+        value = value * 10 + digit;
     }
     *number = value;
     bool good = at != first && value <= most && (at - first <= SAFE_DIGITS || fits(first, at));
@@ -46,98 +47,82 @@ static inline const char *read_number(const char *at, uint64_t most, uint64_t *n
 }
 
 /* Up to the next blank or the line's end. Whoever asked compares keys and
- * opaque tokens byte for byte, so which bytes they hold is not looked at. */
-static const char *read_token(const char *at, const line_t *line, warmring_bytes_t *token) {
-    const char *blank = memchr(at, ' ', (size_t)(line->end - at));
-    const char *end = blank != NULL ? blank : line->end;
-    *token = (warmring_bytes_t){at, (size_t)(end - at)};
-    return token->length > 0 && token->length <= line->limits->key ? end : NULL;
-}
-
-static const char *read_flags_value(const char *at, const line_t *line, wr_meta_reply_t *reply) {
-    uint64_t number;
-    (void)line;
-    at = read_number(at, UINT32_MAX, &number);
-    reply->flags = (uint32_t)number;
-    return at;
-}
-
-static const char *read_ttl(const char *at, const line_t *line, wr_meta_reply_t *reply) {
-    uint64_t number;
-    (void)line;
-    if (at[0] == '-' && at[1] == '1') {
-        reply->ttl = -1;
-        return at + 2;
+ * opaque tokens byte for byte. They are short: a call of memchr() would take
+ * longer. */
+static inline const char *read_token(const char *at, const line_t *line, warmring_bytes_t *token) {
+    const char *first = at;
+    while ((unsigned char)*at > ' ') {
+        at++;
     }
-    at = read_number(at, INT64_MAX, &number);
-    reply->ttl = (int64_t)number;
-    return at;
+    *token = (warmring_bytes_t){first, (size_t)(at - first)};
+    return at != first && token->length <= line->token ? at : NULL;
 }
 
-static const char *read_cas(const char *at, const line_t *line, wr_meta_reply_t *reply) {
-    (void)line;
-    return read_number(at, UINT64_MAX, &reply->cas);
-}
-
-static const char *read_size(const char *at, const line_t *line, wr_meta_reply_t *reply) {
-    (void)line;
-    return read_number(at, UINT64_MAX, &reply->size);
-}
-
-static const char *read_opaque(const char *at, const line_t *line, wr_meta_reply_t *reply) {
-    return read_token(at, line, &reply->opaque);
-}
-
-static const char *read_key(const char *at, const line_t *line, wr_meta_reply_t *reply) {
-    return read_token(at, line, &reply->key);
-}
-
-static const char *read_nothing(const char *at, const line_t *line, wr_meta_reply_t *reply) {
-    (void)line;
-    (void)reply;
-    return at;
-}
+/* What is behind a flag's letter, and where in a reply it goes. */
+typedef enum { UNKNOWN, NOTHING, NUMBER, TTL, TOKEN } value_t;
 
 typedef struct {
-    const char *(*read)(const char *at, const line_t *line, wr_meta_reply_t *reply);
-    unsigned has;
+    uint8_t value; /* value_t */
+    uint8_t place;
+    uint16_t has;
+    uint64_t most; /* of a number */
 } flag_t;
+
+#define PLACE(member) offsetof(wr_meta_reply_t, member)
 
 /* By letter, from 'A'. */
 static const flag_t flags['z' - 'A' + 1] = {
-    ['f' - 'A'] = {read_flags_value, WR_META_HAS_FLAGS},
-    ['c' - 'A'] = {read_cas, WR_META_HAS_CAS},
-    ['t' - 'A'] = {read_ttl, WR_META_HAS_TTL},
-    ['s' - 'A'] = {read_size, WR_META_HAS_SIZE},
-    ['O' - 'A'] = {read_opaque, WR_META_HAS_OPAQUE},
-    ['k' - 'A'] = {read_key, WR_META_HAS_KEY},
-    ['W' - 'A'] = {read_nothing, WR_META_HAS_WON},
-    ['Z' - 'A'] = {read_nothing, WR_META_HAS_GIVEN},
-    ['X' - 'A'] = {read_nothing, WR_META_HAS_STALE},
+    ['f' - 'A'] = {NUMBER, PLACE(flags), WR_META_HAS_FLAGS, UINT32_MAX},
+    ['c' - 'A'] = {NUMBER, PLACE(cas), WR_META_HAS_CAS, UINT64_MAX},
+    ['t' - 'A'] = {TTL, PLACE(ttl), WR_META_HAS_TTL, INT64_MAX},
+    ['s' - 'A'] = {NUMBER, PLACE(size), WR_META_HAS_SIZE, UINT64_MAX},
+    ['O' - 'A'] = {TOKEN, PLACE(opaque), WR_META_HAS_OPAQUE, 0},
+    ['k' - 'A'] = {TOKEN, PLACE(key), WR_META_HAS_KEY, 0},
+    ['W' - 'A'] = {NOTHING, 0, WR_META_HAS_WON, 0},
+    ['Z' - 'A'] = {NOTHING, 0, WR_META_HAS_GIVEN, 0},
+    ['X' - 'A'] = {NOTHING, 0, WR_META_HAS_STALE, 0},
 };
 
-static const flag_t *find_flag(char letter) {
+/* NULL: unknown, or there already. */
+static inline const flag_t *find_flag(char letter, unsigned has) {
     size_t index = (size_t)((unsigned char)letter - 'A');
-    bool known = index < sizeof flags / sizeof flags[0] && flags[index].read != NULL;
-    return known ? &flags[index] : NULL;
+    bool good = index < sizeof flags / sizeof flags[0] && flags[index].value != UNKNOWN &&
+                (has & flags[index].has) == 0;
+    return good ? &flags[index] : NULL;
+}
+
+static inline const char *read_value(const char *at, const flag_t *flag, const line_t *line,
+                                     wr_meta_reply_t *reply) {
+    void *place = (char *)reply + flag->place;
+    if (flag->value == TOKEN) {
+        return read_token(at, line, place);
+    }
+    if (flag->value == NOTHING) {
+        return at;
+    }
+    if (flag->value == TTL && at[0] == '-' && at[1] == '1') {
+        *(int64_t *)place = -1;
+        return at + 2;
+    }
+    return read_number(at, flag->most, place);
 }
 
 /* The readers of what follows the word return what is wrong, or NULL. */
 
-static const char *end_line(const char *at, const line_t *line) {
+static inline const char *end_line(const char *at, const line_t *line) {
     return at == line->end ? NULL : "junk at the end of a line";
 }
 
-static const char *read_flags(const char *at, const line_t *line, wr_meta_reply_t *reply) {
+static inline const char *read_flags(const char *at, const line_t *line, wr_meta_reply_t *reply) {
     while (*at == ' ') {
         if (*++at == '\r') { /* some answers end in a space */
             break;
         }
-        const flag_t *flag = find_flag(*at);
-        if (flag == NULL || (reply->has & flag->has) != 0) {
+        const flag_t *flag = find_flag(*at, reply->has);
+        if (flag == NULL) {
             return "unknown or repeated flag";
         }
-        at = flag->read(at + 1, line, reply);
+        at = read_value(at + 1, flag, line, reply);
         if (at == NULL) {
             return "bad flag";
         }
@@ -146,39 +131,36 @@ static const char *read_flags(const char *at, const line_t *line, wr_meta_reply_
     return end_line(at, line);
 }
 
-/* Returns the place behind the length; NULL and *wrong otherwise. */
-static inline const char *read_length(const char *at, const line_t *line, wr_meta_reply_t *reply,
-                                      const char **wrong) {
+static inline const char *read_length(const char *at, wr_meta_reply_t *reply) {
     uint64_t length;
-    at = read_number(at, UINT64_MAX, &length);
+    at = read_number(at, SIZE_MAX, &length);
     reply->value_length = (size_t)length;
-    if (at != NULL && length <= line->limits->value) {
-        return at;
-    }
-    *wrong = at == NULL ? "bad value length" : "value longer than the limit";
-    return NULL;
+    return at;
 }
 
 static const char *read_length_flags(const char *at, const line_t *line, wr_meta_reply_t *reply) {
-    const char *wrong = "bad value length";
-    at = *at == ' ' ? read_length(at + 1, line, reply, &wrong) : NULL;
-    return at != NULL ? read_flags(at, line, reply) : wrong;
+    at = *at == ' ' ? read_length(at + 1, reply) : NULL;
+    return at != NULL ? read_flags(at, line, reply) : "bad value length";
+}
+
+static const char *read_flags_alone(const char *at, const line_t *line, wr_meta_reply_t *reply) {
+    return read_flags(at, line, reply);
 }
 
 static const char *read_classic_item(const char *at, const line_t *line, wr_meta_reply_t *reply) {
-    const char *wrong = "bad VALUE line";
+    static const char wrong[] = "bad VALUE line";
     at = *at == ' ' ? read_token(at + 1, line, &reply->key) : NULL;
     if (at == NULL) {
         return "bad or over-long key";
     }
-    at = *at == ' ' ? read_flags_value(at + 1, line, reply) : NULL;
+    at = *at == ' ' ? read_number(at + 1, UINT32_MAX, &reply->flags) : NULL;
     if (at == NULL || *at != ' ') {
         return wrong;
     }
-    at = read_length(at + 1, line, reply, &wrong);
+    at = read_length(at + 1, reply);
     reply->has = WR_META_HAS_FLAGS | WR_META_HAS_KEY;
     if (at != NULL && *at == ' ') {
-        at = read_cas(at + 1, line, reply);
+        at = read_number(at + 1, UINT64_MAX, &reply->cas);
         reply->has |= WR_META_HAS_CAS;
     }
     return at != NULL ? end_line(at, line) : wrong;
@@ -217,12 +199,12 @@ typedef struct {
 static const word_t words[] = {
     WORD("VALUE", WR_META_VALUE, read_classic_item),
     WORD("VA", WR_META_VA, read_length_flags),
-    WORD("HD", WR_META_HD, read_flags),
-    WORD("EN", WR_META_EN, read_flags),
+    WORD("HD", WR_META_HD, read_flags_alone),
+    WORD("EN", WR_META_EN, read_flags_alone),
     WORD("END", WR_META_END, read_no_more),
-    WORD("NF", WR_META_NF, read_flags),
-    WORD("NS", WR_META_NS, read_flags),
-    WORD("EX", WR_META_EX, read_flags),
+    WORD("NF", WR_META_NF, read_flags_alone),
+    WORD("NS", WR_META_NS, read_flags_alone),
+    WORD("EX", WR_META_EX, read_flags_alone),
     WORD("MN", WR_META_MN, read_no_more),
     WORD("OK", WR_META_OK, read_no_more),
     WORD("VERSION", WR_META_VERSION, read_text),
@@ -231,21 +213,20 @@ static const word_t words[] = {
     WORD("SERVER_ERROR", WR_META_SERVER_ERROR, read_text),
 };
 
-/* Too short for a call of memcmp(). The line has a CR LF behind `length`. */
-static bool starts_with(const char *line, size_t length, const word_t *word) {
-    if (word->length > length || (unsigned char)line[word->length] > ' ') {
-        return false;
-    }
-    size_t same = 1;
-    while (same < word->length && line[same] == word->word[same]) {
+/* Too short for a call of memcmp(). The word ends in a NUL, and the line in a
+ * CR LF, so neither is passed. */
+static inline bool starts_with(const char *line, const word_t *word) {
+    size_t same = 2;
+    while (word->word[same] != '\0' && line[same] == word->word[same]) {
         same++;
     }
-    return same == word->length;
+    return same == word->length && (unsigned char)line[same] <= ' ';
 }
 
+/* No word is shorter than two letters. */
 static const word_t *find_word(const char *line, size_t length) {
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (words[i].word[0] == line[0] && starts_with(line, length, &words[i])) {
+    for (size_t i = 0; length >= 2 && i < sizeof words / sizeof words[0]; i++) {
+        if (memcmp(words[i].word, line, 2) == 0 && starts_with(line, &words[i])) {
             return &words[i];
         }
     }
@@ -264,8 +245,9 @@ const char *wr_meta_parse(const wr_meta_limits_t *limits, const char *line, size
     if (word == NULL) {
         return "not a line of memcached's";
     }
-    memset(reply, 0, sizeof *reply);
     reply->kind = (wr_meta_kind_t)word->kind;
-    line_t rest = {line + length - 2, limits};
+    reply->has = 0;
+    reply->text.length = 0;
+    line_t rest = {line + length - 2, limits->key};
     return word->read(line + word->length, &rest, reply);
 }

@@ -16,7 +16,7 @@
 typedef struct {
     size_t line;  /* bytes of a line, CR LF included */
     size_t key;   /* bytes of a key or an opaque token in it */
-    size_t value; /* bytes of a value it announces */
+    size_t value; /* bytes of a value that is taken; not looked at here */
 } wr_meta_limits_t;
 
 typedef enum {
@@ -50,11 +50,12 @@ enum {
     WR_META_HAS_STALE = 256  /* X */
 };
 
-/* One line. Bytes point into the buffer it was read from. */
+/* One line. What it did not bring is undefined, but for `text`, which is
+ * empty then. Bytes point into the buffer it was read from. */
 typedef struct {
     wr_meta_kind_t kind;
     unsigned has;
-    uint32_t flags;
+    uint64_t flags; /* of 32 bits */
     uint64_t cas;
     int64_t ttl; /* -1: never */
     uint64_t size;

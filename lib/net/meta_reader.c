@@ -20,72 +20,54 @@ static size_t buffered(const wr_meta_reader_t *reader) {
     return reader->end - reader->start;
 }
 
-static void take(wr_meta_reader_t *reader, size_t length) {
-    reader->start += length;
-    reader->scanned = 0;
-}
-
 static wr_meta_event_t broken(const char **wrong, const char *why) {
     *wrong = why;
     return WR_META_BROKEN;
 }
 
-static void move_value(wr_meta_reader_t *reader) {
-    size_t length = buffered(reader) < reader->value_left ? buffered(reader) : reader->value_left;
+wr_meta_event_t wr_meta_next_of_value(wr_meta_reader_t *reader, const char **wrong) {
+    const char *bytes = reader->buffer + reader->start;
+    size_t there = buffered(reader);
+    size_t length = there < reader->value_left ? there : reader->value_left;
     if (reader->destination != NULL && length > 0) {
-        memcpy(reader->destination, reader->buffer + reader->start, length);
+        memcpy(reader->destination, bytes, length);
         reader->destination += length;
     }
     reader->value_left -= length;
-    take(reader, length);
-}
-
-static wr_meta_event_t next_of_value(wr_meta_reader_t *reader, const char **wrong) {
-    move_value(reader);
-    if (reader->value_left > 0 || buffered(reader) == 0) {
+    reader->start += length;
+    if (reader->value_left > 0 || there == length) {
         return WR_META_MORE;
     }
-    const char *bytes = reader->buffer + reader->start;
-    if (bytes[0] != '\r' || (buffered(reader) > 1 && bytes[1] != '\n')) {
+    bool is_whole = there - length > 1;
+    if (bytes[length] != '\r' || (is_whole && bytes[length + 1] != '\n')) {
         return broken(wrong, "value longer than announced");
     }
-    if (buffered(reader) == 1) {
+    if (!is_whole) {
         return WR_META_MORE;
     }
-    take(reader, 2);
+    reader->start += 2;
     reader->in_value = false;
     return WR_META_BODY;
 }
 
-static wr_meta_event_t next_line(wr_meta_reader_t *reader, wr_meta_reply_t *reply,
-                                 const char **wrong) {
+wr_meta_event_t wr_meta_next_line(wr_meta_reader_t *reader, wr_meta_reply_t *reply,
+                                  const char **wrong) {
     const char *line = reader->buffer + reader->start;
-    const char *found = memchr(line + reader->scanned, '\n', buffered(reader) - reader->scanned);
+    size_t there = buffered(reader);
+    const char *found = memchr(line + reader->scanned, '\n', there - reader->scanned);
     if (found == NULL) {
-        reader->scanned = buffered(reader);
-        return reader->scanned < reader->limits.line ? WR_META_MORE
-                                                     : broken(wrong, "line longer than the limit");
+        reader->scanned = there;
+        return there < reader->limits.line ? WR_META_MORE
+                                           : broken(wrong, "line longer than the limit");
     }
     size_t length = (size_t)(found + 1 - line);
     *wrong = wr_meta_parse(&reader->limits, line, length, reply);
     if (*wrong != NULL) {
         return WR_META_BROKEN;
     }
-    take(reader, length);
+    reader->start += length;
+    reader->scanned = 0;
     return WR_META_LINE;
-}
-
-wr_meta_event_t wr_meta_next(wr_meta_reader_t *reader, wr_meta_reply_t *reply, const char **wrong) {
-    if (reader->in_value) {
-        return next_of_value(reader, wrong);
-    }
-    return buffered(reader) == 0 ? WR_META_MORE : next_line(reader, reply, wrong);
-}
-
-void wr_meta_expect(wr_meta_reader_t *reader, char *destination, size_t length) {
-    reader->destination = destination;
-    reader->value_left = length;
-    reader->in_value = true;
 }
 
 static void move_to_front(wr_meta_reader_t *reader) {
@@ -107,14 +89,4 @@ int wr_meta_room(wr_meta_reader_t *reader, struct iovec pieces[2]) {
     }
     pieces[count++] = (struct iovec){reader->buffer + reader->end, reader->capacity - reader->end};
     return count;
-}
-
-void wr_meta_filled(wr_meta_reader_t *reader, size_t length) {
-    if (reader->value_left > 0 && reader->destination != NULL) {
-        size_t direct = length < reader->value_left ? length : reader->value_left;
-        reader->destination += direct;
-        reader->value_left -= direct;
-        length -= direct;
-    }
-    reader->end += length;
 }

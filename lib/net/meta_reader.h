@@ -39,21 +39,45 @@ typedef enum {
 void wr_meta_reader_init(wr_meta_reader_t *reader, const wr_meta_limits_t *limits, char *buffer,
                          size_t capacity);
 
-wr_meta_event_t wr_meta_next(wr_meta_reader_t *reader, wr_meta_reply_t *reply, const char **wrong);
+/* What wr_meta_next() does with some bytes there. */
+wr_meta_event_t wr_meta_next_line(wr_meta_reader_t *reader, wr_meta_reply_t *reply,
+                                  const char **wrong);
+wr_meta_event_t wr_meta_next_of_value(wr_meta_reader_t *reader, const char **wrong);
+
+/* Whether bytes are left that no event was made of. */
+static inline bool wr_meta_has_rest(const wr_meta_reader_t *reader) {
+    return reader->start != reader->end;
+}
+
+static inline wr_meta_event_t wr_meta_next(wr_meta_reader_t *reader, wr_meta_reply_t *reply,
+                                           const char **wrong) {
+    if (!wr_meta_has_rest(reader)) {
+        return WR_META_MORE;
+    }
+    return reader->in_value ? wr_meta_next_of_value(reader, wrong)
+                            : wr_meta_next_line(reader, reply, wrong);
+}
 
 /* After a line with a value, before anything else: where its `length` bytes
  * go. They must stay there until its WR_META_BODY, or NULL drops them. */
-void wr_meta_expect(wr_meta_reader_t *reader, char *destination, size_t length);
+static inline void wr_meta_expect(wr_meta_reader_t *reader, char *destination, size_t length) {
+    reader->destination = destination;
+    reader->value_left = length;
+    reader->in_value = true;
+}
 
 /* The room for what comes next: one or two pieces, never empty. */
 int wr_meta_room(wr_meta_reader_t *reader, struct iovec pieces[2]);
 
 /* That many bytes were received into it. */
-void wr_meta_filled(wr_meta_reader_t *reader, size_t length);
-
-/* Whether bytes are left that no event was made of. */
-static inline bool wr_meta_has_rest(const wr_meta_reader_t *reader) {
-    return reader->start != reader->end;
+static inline void wr_meta_filled(wr_meta_reader_t *reader, size_t length) {
+    if (reader->value_left > 0 && reader->destination != NULL) {
+        size_t direct = length < reader->value_left ? length : reader->value_left;
+        reader->destination += direct;
+        reader->value_left -= direct;
+        length -= direct;
+    }
+    reader->end += length;
 }
 
 #endif

@@ -10,8 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <warmring/ring.h>
-#include <warmring/status.h>
+#include <warmring/client.h>
 
 #include "base/deadline.h"
 
@@ -24,16 +23,16 @@ typedef enum {
     WR_REPLACE,
     WR_APPEND,
     WR_PREPEND,
-    WR_CAS,       /* store bound to `cas` */
+    WR_CAS, /* store bound to `cas` */
     WR_DELETE,
-    WR_UNLEASE,   /* delete bound to `cas` */
-    WR_LEASE,     /* put a stub where nothing is: OK and its `cas`, or
-                     NOT_STORED when something is there */
+    WR_UNLEASE, /* delete bound to `cas` */
+    WR_LEASE,   /* put a stub where nothing is: OK and its `cas`, or
+                   NOT_STORED when something is there */
     WR_TOUCH,
     WR_GET_AND_TOUCH,
     WR_INCREMENT,
     WR_DECREMENT,
-    WR_FLUSH,     /* every item; no key */
+    WR_FLUSH, /* every item; no key */
     WR_VERBS
 } wr_verb_t;
 
@@ -45,7 +44,10 @@ typedef struct {
     bool stores;     /* it carries a value */
     bool binds;      /* it may be bound to a `cas`, if the transport can */
 } wr_verb_info_t;
-const wr_verb_info_t *wr_verb_info(wr_verb_t verb);
+extern const wr_verb_info_t wr_verbs[WR_VERBS];
+static inline const wr_verb_info_t *wr_verb_info(wr_verb_t verb) {
+    return &wr_verbs[verb];
+}
 
 /*
  * Where a value goes. `reserve` returns room for `length` bytes (the
@@ -65,19 +67,19 @@ typedef struct wr_request {
     /* the question */
     wr_server_t *server;
     wr_verb_t verb;
-    bool noreply;       /* do not wait for the answer; status is then OK */
-    bool wants_ttl;     /* WR_GET: tell the TTL if the transport can */
-    warmring_bytes_t key;   /* as sent, prefix included; checked by client/ */
+    bool noreply;         /* do not wait for the answer; status is then OK */
+    bool wants_ttl;       /* WR_GET: tell the TTL if the transport can */
+    warmring_bytes_t key; /* as sent, prefix included; checked by client/ */
     warmring_bytes_t value;
     uint32_t flags;
-    uint32_t expiration;    /* as sent: 0, up to 30 days, or a Unix time; of
-                               WR_LEASE: 0 is the configured life of a stub */
-    uint64_t cas;           /* WR_CAS, WR_UNLEASE; where the transport binds
-                               also append, prepend, increment, decrement:
-                               0: whatever is there */
-    uint64_t delta;         /* WR_INCREMENT, WR_DECREMENT */
-    const uint64_t *initial;/* the same; NULL: NOT_FOUND when missing */
-    wr_sink_t *sink;        /* reads: where the value goes; NULL: dropped */
+    uint32_t expiration;     /* as sent: 0, up to 30 days, or a Unix time; of
+                                WR_LEASE: 0 is the configured life of a stub */
+    uint64_t cas;            /* WR_CAS, WR_UNLEASE; where the transport binds
+                                also append, prepend, increment, decrement:
+                                0: whatever is there */
+    uint64_t delta;          /* WR_INCREMENT, WR_DECREMENT */
+    const uint64_t *initial; /* the same; NULL: NOT_FOUND when missing */
+    wr_sink_t *sink;         /* reads: where the value goes; NULL: dropped */
     wr_time_t opened_before; /* 0: any connection; else only one that was open
                                 at that time: otherwise CONNECTION_LOST with
                                 `sent` false */
@@ -86,15 +88,15 @@ typedef struct wr_request {
 
     /* the answer */
     warmring_status_t status;
-    bool sent;              /* false: the server surely saw nothing */
-    wr_time_t opened_at;    /* of the connection that carried it; for the
-                               opened_before of what must follow on it */
-    char *value_out;        /* in the sink */
+    bool sent;           /* false: the server surely saw nothing */
+    wr_time_t opened_at; /* of the connection that carried it; for the
+                            opened_before of what must follow on it */
+    char *value_out;     /* in the sink */
     size_t value_length;
     uint32_t flags_out;
-    uint64_t cas_out;       /* reads and WR_LEASE */
-    uint64_t number;        /* WR_INCREMENT, WR_DECREMENT */
-    int64_t ttl;            /* reads with wants_ttl */
+    uint64_t cas_out; /* reads and WR_LEASE */
+    uint64_t number;  /* WR_INCREMENT, WR_DECREMENT */
+    int64_t ttl;      /* reads with wants_ttl */
 } wr_request_t;
 
 /*
@@ -114,13 +116,41 @@ void wr_run(wr_request_t **requests, size_t count, wr_deadline_t deadline);
 /* The same for one. */
 void wr_run_one(wr_request_t *request, wr_deadline_t deadline);
 
+/* Makes it a question for `key` that is sent as it is: the rest of what may be
+ * asked is zero. The answer is not touched; wr_run() does that. */
+static inline void wr_ask(wr_request_t *request, wr_server_t *server, wr_verb_t verb,
+                          warmring_bytes_t key) {
+    request->server = server;
+    request->verb = verb;
+    request->noreply = false;
+    request->wants_ttl = false;
+    request->patient = false;
+    request->key = key;
+    request->value = (warmring_bytes_t){NULL, 0};
+    request->flags = 0;
+    request->expiration = 0;
+    request->cas = 0;
+    request->delta = 0;
+    request->initial = NULL;
+    request->sink = NULL;
+    request->opened_before = 0;
+}
+
 /* The stub of a lease: it has the reserved flags. It is empty, unless somebody
  * appended to it. */
-bool wr_is_stub(const wr_request_t *answer);
+static inline bool wr_is_stub(const wr_request_t *answer) {
+    return answer->status == WARMRING_OK && answer->flags_out == WARMRING_RESERVED_FLAGS;
+}
 
 /* Whether a status is an answer of the server, not a fault on the way:
  * OK, NOT_FOUND, NOT_STORED, EXISTS, NOT_NUMERIC, TOO_LARGE,
  * BUFFER_TOO_SMALL. */
-bool wr_is_answer(warmring_status_t status);
+static inline bool wr_is_answer(warmring_status_t status) {
+    static const uint32_t answers = 1u << WARMRING_OK | 1u << WARMRING_NOT_FOUND |
+                                    1u << WARMRING_NOT_STORED | 1u << WARMRING_EXISTS |
+                                    1u << WARMRING_NOT_NUMERIC | 1u << WARMRING_TOO_LARGE |
+                                    1u << WARMRING_BUFFER_TOO_SMALL;
+    return (size_t)status < 32 && (answers >> status & 1) != 0;
+}
 
 #endif

@@ -7,6 +7,8 @@
  *
  * - requests the connection never sent, if it answered others before it
  *   broke: each such round answers at least one, so they end;
+ * - those that may be repeated, if it was cut at a value above the limit,
+ *   which counts as an answer;
  * - once, those that may be repeated, if the connection had been used before
  *   and gave no answer at all: it was stale, closed by the server while idle,
  *   or out of step, with bytes on it that nobody had asked for. The idle
@@ -30,7 +32,7 @@
 
 typedef wr_group_t group_t;
 
-static void clear_answer(wr_request_t *request) {
+static inline void clear_answer(wr_request_t *request) {
     request->status = WARMRING_OK;
     request->sent = false;
     request->opened_at = 0;
@@ -44,8 +46,9 @@ static void clear_answer(wr_request_t *request) {
 
 /* ---- accounting -------------------------------------------------------- */
 
-/* What a status says, as bits, and the counter of a fault, + 1. */
-enum { ANSWER = 1, LIFE = 2, AGAINST = 4, LOST = 8, OUT_OF_STEP = 16 };
+/* What a status says, as bits, and the counter of a fault, + 1. CUT is the
+ * read of a value above the limit, at which the transport hung up. */
+enum { ANSWER = 1, LIFE = 2, AGAINST = 4, LOST = 8, OUT_OF_STEP = 16, CUT = 32 };
 
 typedef struct {
     uint8_t signs;
@@ -84,6 +87,10 @@ static bool is_lost_unsent(const wr_request_t *request) {
     return is_lost(request) && !request->sent;
 }
 
+static bool is_cut(const wr_request_t *request) {
+    return request->status == WARMRING_TOO_LARGE && wr_verb_info(request->verb)->reads;
+}
+
 static bool may_repeat(const wr_request_t *request) {
     return (is_lost(request) || request->status == WARMRING_PROTOCOL_ERROR) &&
            (!request->sent || wr_verb_info(request->verb)->idempotent);
@@ -103,15 +110,26 @@ static unsigned signs_to_note(const wr_request_t *request, const sign_t *sign) {
     return sign->signs & ~ignored;
 }
 
-static void note(outcome_t *outcome, wr_server_t *server, const wr_request_t *request) {
+static inline void note(outcome_t *outcome, wr_server_t *server, const wr_request_t *request) {
     const sign_t *sign = sign_of(request);
-    const wr_verb_info_t *verb = wr_verb_info(request->verb);
-    bool is_read = verb->reads && (sign->signs & ANSWER) != 0 && sign->counter == 0;
     outcome->signs |= signs_to_note(request, sign);
     outcome->tally.requests += request->sent;
-    outcome->tally.hits += is_read && request->status != WARMRING_NOT_FOUND;
-    outcome->tally.misses += is_read && request->status == WARMRING_NOT_FOUND;
-    count_fault(server, sign);
+    if (is_cut(request)) {
+        outcome->signs |= CUT;
+    } else if (sign->counter > 0) {
+        count_fault(server, sign);
+    } else if ((sign->signs & ANSWER) != 0 && wr_verb_info(request->verb)->reads) {
+        bool missed = request->status == WARMRING_NOT_FOUND;
+        outcome->tally.misses += missed;
+        outcome->tally.hits += !missed;
+    }
+}
+
+/* What is lost behind a cut is no fault of the server's. */
+static void forgive(outcome_t *outcome) {
+    if ((outcome->signs & CUT) != 0) {
+        outcome->signs &= ~(unsigned)(AGAINST | LOST);
+    }
 }
 
 static wr_verdict_t verdict_of(const outcome_t *outcome) {
@@ -241,6 +259,7 @@ static void collect(group_t *group, wr_deadline_t deadline, outcome_t *outcome) 
     for (size_t i = 0; i < group->count; i++) {
         note(outcome, server, group->requests[i]);
     }
+    forgive(outcome);
     if ((outcome->signs & LOST) != 0) {
         wr_count(server, WR_COUNT_lost_connections, 1);
     }
@@ -260,6 +279,9 @@ static bool was_stale(const group_t *group, const outcome_t *outcome) {
 
 /* What of a collected group goes into another round; it moves to the front. */
 static size_t choose_again(group_t *group, const outcome_t *outcome, bool *stale_before) {
+    if ((outcome->signs & CUT) != 0) {
+        return partition(group, may_repeat);
+    }
     if ((outcome->signs & LIFE) != 0) {
         return (outcome->signs & LOST) != 0 ? partition(group, is_lost_unsent) : 0;
     }

@@ -16,8 +16,8 @@ static uint32_t hash_on(const warmring_ring_t *ring, const wr_place_t *place) {
 /* The servers that own a place, by side. */
 static void find_servers(const warmring_topology_t *topology, const wr_place_t *place,
                          uint32_t server[2]) {
-    const warmring_ring_t *before = wr_cluster_ring(topology->cluster[WARMRING_OLD_RING]);
-    const warmring_ring_t *after = wr_cluster_ring(topology->cluster[WARMRING_NEW_RING]);
+    const warmring_ring_t *before = topology->ring[WARMRING_OLD_RING];
+    const warmring_ring_t *after = topology->ring[WARMRING_NEW_RING];
     uint32_t hash = hash_on(before, place);
     if (topology->joint != NULL) {
         const uint32_t *owners = wr_joint_owners(topology->joint, hash);
@@ -32,10 +32,10 @@ static void find_servers(const warmring_topology_t *topology, const wr_place_t *
 
 /* Stores the endpoints that own a place, by side; true when they differ.
  * Server i of the old ring is endpoint i. */
-static bool find_owners(const warmring_topology_t *topology, const wr_place_t *place,
-                        uint32_t owner[2]) {
-    if (topology->cluster[WARMRING_NEW_RING] == NULL) {
-        const warmring_ring_t *only = wr_cluster_ring(topology->cluster[WARMRING_OLD_RING]);
+static inline bool find_owners(const warmring_topology_t *topology, const wr_place_t *place,
+                               uint32_t owner[2]) {
+    if (topology->ring[WARMRING_NEW_RING] == NULL) {
+        const warmring_ring_t *only = topology->ring[WARMRING_OLD_RING];
         owner[WARMRING_OLD_RING] = wr_ring_owner(only, hash_on(only, place));
         owner[WARMRING_NEW_RING] = owner[WARMRING_OLD_RING];
         return false;

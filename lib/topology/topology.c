@@ -22,11 +22,13 @@ static warmring_status_t join(warmring_topology_t *topology, const wr_topology_p
     if (after == NULL) {
         return WARMRING_OK;
     }
-    const warmring_ring_t *old_ring = wr_cluster_ring(before), *new_ring = wr_cluster_ring(after);
-    topology->hashes_alike = wr_ring_hashes_alike(old_ring, new_ring);
+    const warmring_ring_t *const *ring = topology->ring;
+    topology->hashes_alike =
+        wr_ring_hashes_alike(ring[WARMRING_OLD_RING], ring[WARMRING_NEW_RING]);
     topology->joint = wr_joint_retain(parts->joint);
     return topology->joint != NULL ? WARMRING_OK
-                                   : wr_joint_create(&topology->joint, old_ring, new_ring);
+                                   : wr_joint_create(&topology->joint, ring[WARMRING_OLD_RING],
+                                                     ring[WARMRING_NEW_RING]);
 }
 
 warmring_status_t wr_topology_make(warmring_topology_t **topology,
@@ -43,6 +45,8 @@ warmring_status_t wr_topology_make(warmring_topology_t **topology,
     made->seed = parts->seed;
     for (size_t side = 0; side < 2; side++) {
         made->cluster[side] = wr_cluster_retain(parts->cluster[side]);
+        made->ring[side] =
+            parts->cluster[side] != NULL ? wr_cluster_ring(parts->cluster[side]) : NULL;
     }
     made->rollout = wr_phase_table[parts->phase].rollout;
     made->scope_count = parts->scope_count;

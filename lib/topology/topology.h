@@ -27,11 +27,12 @@ struct warmring_topology {
     _Atomic size_t references;
     warmring_phase_t phase;
     uint64_t epoch;
-    uint64_t seed;            /* of the migration; 0 in STABLE */
-    bool settled;             /* nobody has to wait for it to settle */
-    wr_cluster_t *cluster[2]; /* by side; the new one is NULL in STABLE */
-    bool hashes_alike;        /* a key has the same position on both rings */
-    wr_joint_t *joint;        /* of both, or NULL */
+    uint64_t seed;                  /* of the migration; 0 in STABLE */
+    bool settled;                   /* nobody has to wait for it to settle */
+    wr_cluster_t *cluster[2];       /* by side; the new one is NULL in STABLE */
+    const warmring_ring_t *ring[2]; /* theirs */
+    bool hashes_alike;              /* a key has the same position on both rings */
+    wr_joint_t *joint;              /* of both, or NULL */
     wr_endpoints_t endpoints;
     uint32_t rollout;
     size_t scope_count;

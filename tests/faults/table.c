@@ -25,6 +25,7 @@
 #define LOST IS(CONNECTION_LOST, "lost")
 #define SILENT IS(TIMEOUT, "no answer within ")
 #define WRONG IS(PROTOCOL_ERROR, "unexpected answer")
+#define LARGE IS(TOO_LARGE, "has 3000000 bytes, max_value_bytes is ")
 
 #define THEN_HANG(...) \
     { FAKE_GREET(), __VA_ARGS__, FAKE_HANG(), FAKE_END }
@@ -111,7 +112,7 @@ const fault_t faults[] = {
      SCRIPT,
      false,
      THEN_HANG(LENGTH("3000000")),
-     {{WRONG, {.end = NONE}, WRONG, WRONG},
+     {{LARGE, {.end = NONE}, WRONG, LARGE},
       {{.end = NONE}, {.end = NONE}, {.end = NONE}, {.end = NONE}}}},
     {"an extra END",
      SCRIPT,

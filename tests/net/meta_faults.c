@@ -6,8 +6,8 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "../lib/fake_server.h"
 #include "../lib/fixture.h"
@@ -110,7 +110,8 @@ static const fault_t faults[] = {
      ANSWER("VA 3 f0 O0\r\nabc\r\n")},
     {"a negative length", WR_GET, false, false, WARMRING_PROTOCOL_ERROR, "bad value length",
      ANSWER("VA -5 f0 c1 O0\r\nabc\r\n")},
-    {"a huge length", WR_GET, false, false, WARMRING_PROTOCOL_ERROR, "longer than the limit",
+    {"a huge length", WR_GET, false, false, WARMRING_TOO_LARGE,
+     "the value of 'key' has 999999999999 bytes, max_value_bytes is 134217728",
      ANSWER("VA 999999999999 f0 c1 O0\r\nabc\r\n")},
     {"a length too short", WR_GET, false, false, WARMRING_PROTOCOL_ERROR, "longer than announced",
      ANSWER("VA 2 f0 c1 O0\r\nabc\r\n")},

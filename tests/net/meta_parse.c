@@ -33,7 +33,7 @@ TAP_FORMAT(2, 3) static void tell(story_t *story, const char *format, ...) {
 
 static void tell_numbers(story_t *story, const wr_meta_reply_t *reply) {
     if ((reply->has & WR_META_HAS_FLAGS) != 0) {
-        tell(story, " f=%u", reply->flags);
+        tell(story, " f=%llu", (unsigned long long)reply->flags);
     }
     if ((reply->has & WR_META_HAS_CAS) != 0) {
         tell(story, " c=%llu", (unsigned long long)reply->cas);
@@ -246,7 +246,6 @@ static const char *const bad[] = {
     "VA\r\n",
     "VA \r\n",
     "VA -1\r\n",
-    "VA 1001\r\n",
     "VA 99999999999999999999999\r\n",
     "VA 3x\r\n",
     "VA 3\r\nabcd\r\n",
@@ -256,7 +255,6 @@ static const char *const bad[] = {
     "VALUE k 0 3 1 2\r\nabc\r\n",
     "VALUE k 4294967296 3\r\n",
     "VALUE  0 3\r\n",
-    "VALUE k 0 1001 5\r\n",
     "STORED\r\n",
     "DELETED\r\n",
     "CLIENT_ERROR\r\n",
