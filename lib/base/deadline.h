@@ -15,7 +15,7 @@ typedef int64_t wr_time_t; /* nanoseconds of CLOCK_MONOTONIC */
 
 typedef struct {
     wr_time_t at;
-    wr_time_t made; /* when it was set; 0: not known */
+    wr_time_t made; /* when it was set, or last seen; 0: not known */
 } wr_deadline_t;
 
 wr_time_t wr_now(void);
@@ -26,6 +26,13 @@ wr_time_t wr_now(void);
 wr_time_t wr_about_now(wr_deadline_t deadline);
 
 wr_deadline_t wr_deadline_in_ms(uint32_t milliseconds);
+
+/* The same with `made` set to about now: what follows at once may take that for
+ * the present. */
+static inline wr_deadline_t wr_deadline_seen(wr_deadline_t deadline) {
+    deadline.made = wr_about_now(deadline);
+    return deadline;
+}
 
 /* An equal share of what is left of a deadline. */
 wr_deadline_t wr_deadline_share(wr_deadline_t deadline, size_t shares);

@@ -4,26 +4,19 @@
  */
 #include "client/arena.h"
 
-#include <stdalign.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/memory.h"
 
-struct wr_arena_block {
-    wr_arena_block_t *next;
-    size_t capacity;
-    size_t used;
-    alignas(max_align_t) char bytes[];
-};
-
-enum { USUAL = 64 * 1024, ALIGNMENT = alignof(max_align_t) };
+enum { USUAL = 64 * 1024, ALIGNMENT = _Alignof(max_align_t) };
 
 static wr_arena_block_t *add_block(wr_arena_t *arena, size_t length) {
     size_t capacity = length > USUAL ? length : USUAL;
-    if (capacity > SIZE_MAX - sizeof(wr_arena_block_t)) {
+    if (capacity > SIZE_MAX - sizeof(wr_arena_block_t) - ALIGNMENT) {
         return NULL;
     }
+    capacity = (capacity + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     wr_arena_block_t *block = wr_malloc(sizeof *block + capacity);
     if (block == NULL) {
         return NULL;
@@ -48,18 +41,9 @@ static wr_arena_block_t *find_block(wr_arena_t *arena, size_t length) {
     return block != NULL ? block : add_block(arena, length);
 }
 
-void *wr_arena_take(wr_arena_t *arena, size_t length) {
-    if (length > SIZE_MAX - ALIGNMENT) {
-        return NULL;
-    }
-    length = (length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+void *wr_arena_take_more(wr_arena_t *arena, size_t length) {
     wr_arena_block_t *block = find_block(arena, length);
-    if (block == NULL) {
-        return NULL;
-    }
-    void *taken = block->bytes + block->used;
-    block->used += length;
-    return taken;
+    return block != NULL ? wr_arena_take(arena, length) : NULL;
 }
 
 void *wr_arena_room(wr_arena_t *arena, size_t count, size_t size) {

@@ -8,16 +8,33 @@
 
 #include <stddef.h>
 
-typedef struct wr_arena_block wr_arena_block_t;
+typedef struct wr_arena_block {
+    struct wr_arena_block *next;
+    size_t capacity;
+    size_t used;
+    _Alignas(max_align_t) char bytes[];
+} wr_arena_block_t;
 
 typedef struct {
     wr_arena_block_t *first;
     wr_arena_block_t *current; /* the blocks before it are full */
 } wr_arena_t;                  /* zeroed: empty */
 
+/* What wr_arena_take() does when the current block is full. */
+void *wr_arena_take_more(wr_arena_t *arena, size_t length);
+
 /* `length` bytes, aligned for any type; NULL when memory is out. They stay
  * where they are until the arena is emptied. */
-void *wr_arena_take(wr_arena_t *arena, size_t length);
+static inline void *wr_arena_take(wr_arena_t *arena, size_t length) {
+    wr_arena_block_t *block = arena->current;
+    if (block == NULL || block->capacity - block->used < length) {
+        return wr_arena_take_more(arena, length);
+    }
+    void *taken = block->bytes + block->used;
+    block->used +=
+        (length + _Alignof(max_align_t) - 1) / _Alignof(max_align_t) * _Alignof(max_align_t);
+    return taken;
+}
 
 /* Room for `count` elements of `size` bytes; and the same zeroed. */
 void *wr_arena_room(wr_arena_t *arena, size_t count, size_t size);

@@ -11,6 +11,7 @@
 
 #include "client/counters.h"
 #include "client/gate.h"
+#include "client/key.h"
 #include "client/options.h"
 #include "client/view.h"
 #include "net/server.h"
@@ -54,8 +55,15 @@ warmring_status_t wr_operation_begin(wr_operation_t *operation, warmring_t *clie
                                      const warmring_call_t *call);
 void wr_operation_end(wr_operation_t *operation);
 
+/* BAD_KEY, and why. */
+warmring_status_t wr_key_refuse(const warmring_t *client, warmring_bytes_t key);
+
 /* OK or BAD_KEY: the caller's key, with the prefix in mind. */
-warmring_status_t wr_key_check(const warmring_t *client, warmring_bytes_t key);
+static inline warmring_status_t wr_key_check(const warmring_t *client, warmring_bytes_t key) {
+    return wr_is_good_key(key, WARMRING_MAX_KEY - client->options.prefix_length)
+               ? WARMRING_OK
+               : wr_key_refuse(client, key);
+}
 
 /* A checked key as it is sent: with the prefix before it, in `buffer` (room
  * for WARMRING_MAX_KEY bytes), or, without a prefix, the key itself. */

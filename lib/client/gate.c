@@ -48,17 +48,20 @@ static void renew(wr_gate_t *gate) {
     make_locks(gate);
 }
 
-/* The way into everything: sees to it that the gate is this process's own. */
-static void own(wr_gate_t *gate) {
-    if (atomic_load(&gate->generation) == wr_fork_generation()) {
-        return;
-    }
+static void make_own(wr_gate_t *gate) {
     wr_fork_lock();
     if (atomic_load(&gate->generation) != wr_fork_generation()) {
         renew(gate);
         atomic_store(&gate->generation, wr_fork_generation());
     }
     wr_fork_unlock();
+}
+
+/* The way into everything: sees to it that the gate is this process's own. */
+static inline void own(wr_gate_t *gate) {
+    if (atomic_load(&gate->generation) != wr_fork_generation()) {
+        make_own(gate);
+    }
 }
 
 void wr_gate_free(wr_gate_t *gate) {

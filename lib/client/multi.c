@@ -59,6 +59,14 @@ static warmring_status_t give_up(multi_t *multi) {
     return wr_fail_memory();
 }
 
+static warmring_bytes_t add_prefix(multi_t *multi, warmring_bytes_t key, bool *lost) {
+    const warmring_t *client = multi->operation.client;
+    char *buffer =
+        wr_arena_take(&multi->results->arena, client->options.prefix_length + key.length);
+    *lost = buffer == NULL;
+    return *lost ? key : wr_key_prefixed(client, key, buffer);
+}
+
 /*
  * Item `index` starts out with its key. True when the key is good: it is in
  * the batch then, as sent in *wire. *lost is set when memory is out.
@@ -66,24 +74,16 @@ static warmring_status_t give_up(multi_t *multi) {
 static inline bool take_key(multi_t *multi, size_t index, warmring_bytes_t key,
                             warmring_bytes_t *wire, bool *lost) {
     warmring_item_t *item = &multi->results->items[index];
-    warmring_t *client = multi->operation.client;
+    const warmring_t *client = multi->operation.client;
     *item = (warmring_item_t){.size = sizeof *item, .key = key};
     item->status = wr_key_check(client, key);
     if (item->status != WARMRING_OK) {
         wr_results_refuse(multi->results, index);
         return false;
     }
-    char *buffer = NULL;
-    if (client->options.prefix_length > 0) {
-        buffer = wr_arena_take(&multi->results->arena, client->options.prefix_length + key.length);
-        *lost = *lost || buffer == NULL;
-    }
-    if (*lost) {
-        return false;
-    }
-    *wire = wr_key_prefixed(client, key, buffer);
+    *wire = client->options.prefix_length == 0 ? key : add_prefix(multi, key, lost);
     multi->origin[multi->batched++] = index;
-    return true;
+    return !*lost;
 }
 
 warmring_status_t warmring_get_multi(warmring_t *client, const warmring_bytes_t *keys, size_t count,

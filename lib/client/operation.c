@@ -10,37 +10,8 @@
 #include "base/fail.h"
 #include "client/client.h"
 
-/* Bytes 0x21 to 0x7e and from 0x80 on. */
-static bool is_good_byte(unsigned char byte) {
-    return byte > 0x20 && byte != 0x7f;
-}
-
-/* Eight at a time. Each test sets the top bit of some byte exactly when a byte
- * is below 0x21, or is 0x7f. */
-static bool are_good_bytes(const char *bytes) {
-    static const uint64_t ones = UINT64_C(0x0101010101010101);
-    uint64_t word;
-    memcpy(&word, bytes, sizeof word);
-    uint64_t deletes = word ^ ones * 0x7f;
-    uint64_t low = (word - ones * 0x21) & ~word;
-    uint64_t none = (deletes - ones) & ~deletes;
-    return ((low | none) & ones * 0x80) == 0;
-}
-
-static inline size_t count_good_bytes(warmring_bytes_t key) {
-    size_t good = 0;
-    while (good + 8 <= key.length && are_good_bytes(key.data + good)) {
-        good += 8;
-    }
-    while (good < key.length && is_good_byte((unsigned char)key.data[good])) {
-        good++;
-    }
-    return good;
-}
-
-/* What is wrong with a key, the first `good` bytes of which are none of it. */
-static warmring_status_t refuse_key(const char *what, warmring_bytes_t key, size_t prefix,
-                                    size_t good) {
+/* What is wrong with a key. */
+static warmring_status_t refuse_key(const char *what, warmring_bytes_t key, size_t prefix) {
     if (key.data == NULL || key.length == 0) {
         return wr_fail(WARMRING_BAD_KEY, "%s is empty", what);
     }
@@ -49,14 +20,9 @@ static warmring_status_t refuse_key(const char *what, warmring_bytes_t key, size
         return wr_fail(WARMRING_BAD_KEY, "%s of %zu bytes is longer than %zu: '%.*s...'", what,
                        key.length, WARMRING_MAX_KEY - prefix, (int)shown, key.data);
     }
+    size_t good = wr_count_good_bytes(key);
     return wr_fail(WARMRING_BAD_KEY, "%s '%.*s' has byte 0x%02x at offset %zu", what,
                    (int)key.length, key.data, (unsigned char)key.data[good], good);
-}
-
-static inline warmring_status_t check_key(const char *what, warmring_bytes_t key, size_t prefix) {
-    bool fits = key.data != NULL && key.length - 1 < WARMRING_MAX_KEY - prefix;
-    size_t good = fits ? count_good_bytes(key) : 0;
-    return fits && good == key.length ? WARMRING_OK : refuse_key(what, key, prefix, good);
 }
 
 static const warmring_call_t no_call = WARMRING_CALL_INIT;
@@ -75,7 +41,8 @@ static warmring_status_t check_call(const warmring_t *client, const warmring_cal
         0) {
         return wr_fail(WARMRING_BAD_ARGUMENT, "mode 0x%" PRIx32 " has unknown bits", call->mode);
     }
-    return call->group.data == NULL ? WARMRING_OK : check_key("group", call->group, 0);
+    bool good = call->group.data == NULL || wr_is_good_key(call->group, WARMRING_MAX_KEY);
+    return good ? WARMRING_OK : refuse_key("group", call->group, 0);
 }
 
 warmring_status_t wr_operation_begin(wr_operation_t *operation, warmring_t *client,
@@ -107,8 +74,8 @@ void wr_operation_end(wr_operation_t *operation) {
     wr_gate_leave(&operation->client->gate, operation->slot);
 }
 
-warmring_status_t wr_key_check(const warmring_t *client, warmring_bytes_t key) {
-    return check_key("key", key, client->options.prefix_length);
+warmring_status_t wr_key_refuse(const warmring_t *client, warmring_bytes_t key) {
+    return refuse_key("key", key, client->options.prefix_length);
 }
 
 /*

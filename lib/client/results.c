@@ -21,21 +21,10 @@ static char *reserve_in_arena(wr_sink_t *sink, size_t length) {
     return room;
 }
 
-static void note_server(wr_watch_t *watch, uint32_t seat, warmring_status_t status) {
-    warmring_results_t *results =
-        (warmring_results_t *)((char *)watch - offsetof(warmring_results_t, watch));
-    wr_server_result_t *server = &results->servers[seat];
-    server->asked = true;
-    if (server->status == WARMRING_OK && !wr_is_answer(status)) {
-        server->status = status;
-    }
-}
-
 warmring_results_t *warmring_results_create(void) {
     warmring_results_t *results = wr_calloc(1, sizeof *results);
     if (results != NULL) {
         results->sink = (wr_sink_t){reserve_in_arena, WARMRING_OUT_OF_MEMORY};
-        results->watch = (wr_watch_t){note_server};
     }
     return results;
 }
@@ -63,6 +52,7 @@ bool wr_results_start(warmring_results_t *results, size_t count, const wr_view_t
         forget(results);
         return false;
     }
+    results->watch.servers = results->servers;
     results->count = count;
     results->refused = count;
     return true;

@@ -10,12 +10,6 @@
 #include "client/client.h"
 #include "client/watch.h"
 
-typedef struct {
-    const char *address;
-    warmring_status_t status;
-    bool asked;
-} wr_server_result_t;
-
 struct warmring_results {
     wr_arena_t arena;
     warmring_item_t *items;
@@ -25,7 +19,7 @@ struct warmring_results {
     wr_server_result_t *servers; /* by seat until sealed, then only those asked */
     size_t server_count;
     wr_sink_t sink;   /* values into the arena */
-    wr_watch_t watch; /* notes the status of each server */
+    wr_watch_t watch; /* notes the status of each server in `servers` */
 };
 
 /* Empties the results and makes room for `count` items of `view`, which the

@@ -17,8 +17,8 @@ static inline void fill_item(warmring_item_t *item, const wr_request_t *answer) 
     item->flags = answer->flags_out;
 }
 
-static warmring_status_t get_in_view(const wr_operation_t *operation, wr_sink_t *sink,
-                                     warmring_item_t *item) {
+static inline warmring_status_t get_in_view(const wr_operation_t *operation, wr_sink_t *sink,
+                                            warmring_item_t *item) {
     char buffer[WARMRING_MAX_KEY];
     wr_request_t *queue[1];
     wr_read_t read;
@@ -34,8 +34,8 @@ static warmring_status_t get_in_view(const wr_operation_t *operation, wr_sink_t 
     return read.answer.status;
 }
 
-static warmring_status_t get(warmring_t *client, wr_sink_t *sink, warmring_item_t *item,
-                             const warmring_call_t *call) {
+static inline warmring_status_t get(warmring_t *client, wr_sink_t *sink, warmring_item_t *item,
+                                    const warmring_call_t *call) {
     wr_operation_t operation;
     item->status = wr_operation_begin(&operation, client, call);
     if (item->status == WARMRING_OK) {
@@ -111,8 +111,8 @@ static warmring_status_t store(warmring_t *client, wr_write_t *write, int64_t ex
     return status == WARMRING_OK ? run_write(client, write, call) : status;
 }
 
-static wr_write_t make_store(wr_kind_t kind, wr_verb_t verb, warmring_bytes_t key,
-                             warmring_bytes_t value, uint32_t flags) {
+static inline wr_write_t make_store(wr_kind_t kind, wr_verb_t verb, warmring_bytes_t key,
+                                    warmring_bytes_t value, uint32_t flags) {
     return (wr_write_t){.kind = kind,
                         .command = {.verb = verb, .key = key, .value = value, .flags = flags}};
 }

@@ -70,8 +70,8 @@ static void note_failure(wr_health_t *health, bool prober, uint32_t limit, uint3
     }
 }
 
-void wr_health_leave(wr_health_t *health, wr_admission_t admission, wr_verdict_t verdict,
-                     uint32_t failure_limit, uint32_t retry_ms) {
+void wr_health_change(wr_health_t *health, wr_admission_t admission, wr_verdict_t verdict,
+                      uint32_t failure_limit, uint32_t retry_ms) {
     bool prober = admission == WR_PASS_AS_PROBER;
     if (verdict == WR_VERDICT_ALIVE) {
         note_life(health);

@@ -33,8 +33,17 @@ static inline wr_admission_t wr_health_enter(wr_health_t *health) {
 /* What the server's behaviour says about it; NEUTRAL when it was not asked. */
 typedef enum { WR_VERDICT_NEUTRAL, WR_VERDICT_ALIVE, WR_VERDICT_FAILED } wr_verdict_t;
 
-void wr_health_leave(wr_health_t *health, wr_admission_t admission, wr_verdict_t verdict,
-                     uint32_t failure_limit, uint32_t retry_ms);
+void wr_health_change(wr_health_t *health, wr_admission_t admission, wr_verdict_t verdict,
+                      uint32_t failure_limit, uint32_t retry_ms);
+static inline void wr_health_leave(wr_health_t *health, wr_admission_t admission,
+                                   wr_verdict_t verdict, uint32_t failure_limit,
+                                   uint32_t retry_ms) {
+    bool is_well = atomic_load_explicit(&health->failures, memory_order_relaxed) == 0 &&
+                   !wr_health_is_suspect(health);
+    if (admission != WR_PASS || verdict == WR_VERDICT_FAILED || !is_well) {
+        wr_health_change(health, admission, verdict, failure_limit, retry_ms);
+    }
+}
 
 /* Whether wr_health_enter() would answer WR_DOWN. */
 bool wr_health_is_down(const wr_health_t *health);

@@ -239,24 +239,16 @@ static inline void answer_list(wr_meta_exchange_t *exchange, const wr_meta_reply
     expect_item(exchange, request, reply);
 }
 
-static bool is_opaque(const wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
+static inline bool is_opaque(const wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
     if ((reply->has & WR_META_HAS_OPAQUE) == 0) {
         return reply->kind == WR_META_EN || reply->kind == WR_META_OK;
     }
-    /* from the end, as numbers come apart */
-    uint32_t rest = exchange->opaque_in;
-    size_t left = reply->opaque.length;
-    do {
-        if (left == 0 || reply->opaque.data[--left] != (char)('0' + rest % 10)) {
-            return false;
-        }
-        rest /= 10;
-    } while (rest != 0);
-    return left == 0;
+    return wr_meta_is_opaque(&exchange->opaque_in, reply->opaque);
 }
 
-static const char *check_flags(const wr_meta_exchange_t *exchange, const wr_request_t *request,
-                               const wr_meta_reply_t *reply, bool good) {
+static inline const char *check_flags(const wr_meta_exchange_t *exchange,
+                                      const wr_request_t *request, const wr_meta_reply_t *reply,
+                                      bool good) {
     unsigned wanted = needs[request->verb] | (request->wants_ttl ? WR_META_HAS_TTL : 0u);
     if ((reply->has & ~(wanted | tolerated | WR_META_HAS_OPAQUE)) != 0) {
         return "flags that were not asked for";
@@ -267,7 +259,7 @@ static const char *check_flags(const wr_meta_exchange_t *exchange, const wr_requ
     return is_opaque(exchange, reply) ? NULL : "to another command";
 }
 
-static void answer_one(wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
+static inline void answer_one(wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
     wr_request_t *request = exchange->requests[exchange->answered];
     uint8_t meaning = meanings[request->verb][reply->kind];
     const char *wrong =

@@ -281,7 +281,7 @@ void wr_meta_receive(wr_connection_t *base, wr_request_t **requests, size_t coun
     (void)count;
     wr_meta_connection_t *connection = mine(base);
     int late = 0;
-    connection->begun = wr_about_now(deadline);
+    connection->begun = deadline.made;
     for (bool first = true; !wr_meta_done(&connection->exchange); first = false) {
         wr_time_t left =
             first ? left_from(connection->begun, deadline) : wr_deadline_left(deadline);

@@ -97,6 +97,21 @@ char *wr_meta_encode_number(char *out, uint64_t number) {
     return out + length;
 }
 
+void wr_meta_carry_opaque(wr_meta_opaque_t *opaque) {
+    uint32_t at = opaque->length;
+    while (at > 0 && opaque->digits[at - 1] == '9') {
+        opaque->digits[--at] = '0';
+    }
+    if (at > 0) {
+        opaque->digits[at - 1]++;
+    } else if (opaque->length < WR_META_OPAQUE_DIGITS) {
+        opaque->digits[0] = '1';
+        opaque->digits[opaque->length++] = '0';
+    } else {
+        opaque->length = 1;
+    }
+}
+
 static char *put_flag(char *out, char flag, uint64_t number) {
     *out++ = ' ';
     *out++ = flag;
@@ -143,17 +158,24 @@ static char *put_fields(char *out, const wr_request_t *request, unsigned has,
     return out;
 }
 
-static char *put_ending(char *out, const wr_request_t *request, unsigned has, uint32_t opaque) {
+static char *put_opaque(char *out, const wr_meta_opaque_t *opaque) {
+    out = put(out, " O", 2);
+    memcpy(out, opaque->digits, WR_META_OPAQUE_ROOM);
+    return out + opaque->length;
+}
+
+static char *put_ending(char *out, const wr_request_t *request, unsigned has,
+                        const wr_meta_opaque_t *opaque) {
     if (wr_meta_is_quiet(request)) {
         static const text_t quiet = TEXT(" q"), classic = TEXT(" noreply");
         out = put_text(out, (has & IS_CLASSIC) != 0 ? &classic : &quiet);
     } else if ((has & IS_CLASSIC) == 0) {
-        out = put_flag(out, 'O', opaque);
+        out = put_opaque(out, opaque);
     }
     return put(out, "\r\n", 2);
 }
 
-char *wr_meta_encode(char *out, const wr_request_t *request, uint32_t opaque,
+char *wr_meta_encode(char *out, const wr_request_t *request, const wr_meta_opaque_t *opaque,
                      const wr_meta_stub_t *stub) {
     const line_t *line = &lines[request->verb];
     out = put_text(out, &line->command);

@@ -13,10 +13,42 @@
 
 enum {
     WR_META_KEY_MAX = 250,
-    WR_META_HEAD_MAX = 512,     /* room for any command line of one request */
-    WR_META_GETS_MAX = 8192,    /* and for one of many keys */
-    WR_META_OPAQUE_LIMIT = 1000 /* opaque numbers are below */
+    WR_META_HEAD_MAX = 512, /* room for any command line of one request */
+    WR_META_GETS_MAX = 8192 /* and for one of many keys */
 };
+
+/* An opaque number, as it is written: counted in decimal, since it is sent and
+ * compared each time. It starts at "0"; behind "999" comes that again. */
+enum { WR_META_OPAQUE_ROOM = 4, WR_META_OPAQUE_DIGITS = 3 };
+typedef struct {
+    char digits[WR_META_OPAQUE_ROOM];
+    uint32_t length;
+} wr_meta_opaque_t;
+
+#define WR_META_OPAQUE_FIRST \
+    { "0", 1 }
+
+/* What "9", "99" or "999" becomes. */
+void wr_meta_carry_opaque(wr_meta_opaque_t *opaque);
+static inline void wr_meta_next_opaque(wr_meta_opaque_t *opaque) {
+    char *last = &opaque->digits[opaque->length - 1];
+    if (*last != '9') {
+        ++*last;
+    } else {
+        wr_meta_carry_opaque(opaque);
+    }
+}
+
+static inline bool wr_meta_is_opaque(const wr_meta_opaque_t *opaque, warmring_bytes_t text) {
+    if (text.length != opaque->length) {
+        return false;
+    }
+    size_t same = 0;
+    while (same < text.length && text.data[same] == opaque->digits[same]) {
+        same++;
+    }
+    return same == text.length;
+}
 
 /* What a lease leaves where nothing was. */
 typedef struct {
@@ -55,7 +87,7 @@ static inline bool wr_meta_has_value(const wr_request_t *request) {
  * Writes the command line, CR LF included, and returns its end. `out` has room
  * for WR_META_HEAD_MAX bytes; the request is not refused.
  */
-char *wr_meta_encode(char *out, const wr_request_t *request, uint32_t opaque,
+char *wr_meta_encode(char *out, const wr_request_t *request, const wr_meta_opaque_t *opaque,
                      const wr_meta_stub_t *stub);
 
 /*

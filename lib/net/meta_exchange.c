@@ -26,6 +26,7 @@ void wr_meta_exchange_init(wr_meta_exchange_t *exchange, const char *label,
     memset(exchange, 0, sizeof *exchange);
     exchange->label = label;
     exchange->stub = *stub;
+    exchange->opaque_out = exchange->opaque_in = (wr_meta_opaque_t)WR_META_OPAQUE_FIRST;
     wr_meta_reader_init(&exchange->reader, limits, buffer, capacity);
 }
 
@@ -112,7 +113,7 @@ static void put_request(wr_meta_exchange_t *exchange, window_t *window) {
     } else {
         put_barrier(exchange, window);
     }
-    window->at = wr_meta_encode(window->at, request, exchange->opaque_out, &exchange->stub);
+    window->at = wr_meta_encode(window->at, request, &exchange->opaque_out, &exchange->stub);
     if (wr_meta_has_value(request)) {
         put_value(exchange, window, request);
     }

@@ -36,22 +36,22 @@ typedef struct {
     size_t window;  /* first of those in `out` */
     size_t list_at; /* the last list that was measured; SIZE_MAX: none */
     size_t list_length;
-    bool window_sent;    /* some byte of it is on its way */
-    uint32_t opaque_out; /* of the next command */
-    uint32_t quiet_out;  /* commands without answer since the last barrier */
-    unsigned piece;      /* the next to send */
+    bool window_sent;            /* some byte of it is on its way */
+    wr_meta_opaque_t opaque_out; /* of the next command */
+    uint32_t quiet_out;          /* commands without answer since the last barrier */
+    unsigned piece;              /* the next to send */
     unsigned pieces_end;
     struct iovec pieces[WR_META_PIECES];
     char out[WR_META_OUT];
 
     /* answers */
     wr_meta_reader_t reader;
-    size_t answered;    /* requests before this one need nothing more */
-    uint32_t opaque_in; /* the next one's */
-    uint32_t quiet_in;  /* as quiet_out, where the answers stand */
-    size_t list_end;    /* behind the list being answered; 0: none is */
-    size_t list_next;   /* where its next item is looked for first */
-    wr_request_t *item; /* whose value is under way */
+    size_t answered;            /* requests before this one need nothing more */
+    wr_meta_opaque_t opaque_in; /* the next one's */
+    uint32_t quiet_in;          /* as quiet_out, where the answers stand */
+    size_t list_end;            /* behind the list being answered; 0: none is */
+    size_t list_next;           /* where its next item is looked for first */
+    wr_request_t *item;         /* whose value is under way */
     warmring_status_t item_status;
     char digits[WR_META_DIGITS];
     bool broken; /* the stream is in doubt: no further exchange */
@@ -88,10 +88,6 @@ void wr_meta_abort(wr_meta_exchange_t *exchange, warmring_status_t status);
 
 /* The status of a request that has none yet. */
 #define WR_META_PENDING ((warmring_status_t)UINT32_C(0x7fffffff))
-
-static inline void wr_meta_next_opaque(uint32_t *opaque) {
-    *opaque = *opaque + 1 < WR_META_OPAQUE_LIMIT ? *opaque + 1 : 0;
-}
 
 /* Passes requests that were encoded and need no answer. */
 void wr_meta_pass_silent(wr_meta_exchange_t *exchange);

@@ -1,7 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pools: a list of idle connections, newest first, so that a quiet server
- * keeps few connections and those warm, and a count that caps them.
+ * Pools: a berth for each connection that may be open.
+ *
+ * A connection has one berth from before it is opened until it is closed. An
+ * idle one lies there; who wants any takes it by one compare-and-swap, and
+ * lays it back by one store, without a lock. Berths are looked at in their
+ * order, so that a quiet server keeps few connections and those warm. What a
+ * connection did is counted in its berth, by whoever has the connection: so
+ * there is one writer, and threads on different connections share no memory
+ * that is written to.
+ *
+ * The lock guards which berths are given away, and waiting. Who waits counts
+ * itself in `waiting` and then looks at the berths; who lays a connection back
+ * looks at `waiting` after that. Both are sequentially consistent, so one sees
+ * the other. Who takes connections only to look at them holds the lock, and
+ * who finds none looks again under it: so none is overlooked.
+ *
+ * Waking costs more than all the rest. So one caller at a time is on its way:
+ * it takes what it finds, and wakes the next if there is more. Threads that
+ * are running meanwhile may be faster; there are as many connections in use
+ * either way, and fewer changes of threads.
  *
  * Locks and fork(). A pool is locked for a few instructions at a time, never
  * across I/O, an allocation or a callback. Any thread may fork while another
@@ -9,20 +27,19 @@
  * locks do not live in the pools: there are a few for the process, each
  * shared by many servers, and a fork handler takes all of them before the
  * fork and lets go on both sides. The child's pools are then in order, but
- * what they list belongs to the parent. That is found by the fork generation
- * whenever a pool is locked: its list is taken off, to be abandoned after the
- * lock, its count starts at zero, since connections that other threads had in
- * hand will not come back, and the condition variable, on which threads that
- * do not exist here may be waiting, is made anew.
+ * what lies in them belongs to the parent. That is found by the fork
+ * generation whenever a pool is used: all berths are cleared, their
+ * connections abandoned, those that other threads had in hand will not come
+ * back, and the condition variable, on which threads that do not exist here
+ * may be waiting, is made anew.
  */
 #include "net/internal.h"
 
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include "base/fork.h"
+#include "base/memory.h"
+#include "net/dial.h"
 
-enum { LOCKS = 32, ADDRESS_TTL_MS = 60000, NS_PER_MS = 1000000 };
+enum { LOCKS = 32, NS_PER_MS = 1000000 };
 
 static pthread_mutex_t locks[LOCKS];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -58,26 +75,113 @@ static bool init_condition(pthread_cond_t *condition) {
     return done;
 }
 
-bool wr_pool_init(wr_pool_t *pool, uint64_t id) {
-    pthread_once(&once, set_up);
-    pool->mutex = &locks[id % LOCKS];
-    pool->generation = wr_fork_generation();
-    return watched && init_condition(&pool->freed);
+static bool init_conditions(wr_pool_t *pool) {
+    if (!init_condition(&pool->freed)) {
+        return false;
+    }
+    if (!init_condition(&pool->returned)) {
+        pthread_cond_destroy(&pool->freed);
+        return false;
+    }
+    return true;
 }
 
-/* Locks; *doomed gets what must be disposed of after unlocking. */
-static void lock(wr_pool_t *pool, wr_connection_t **doomed) {
-    pthread_mutex_lock(pool->mutex);
-    *doomed = NULL;
-    if (pool->generation != wr_fork_generation()) {
-        pool->generation = wr_fork_generation();
-        *doomed = pool->idle;
-        pool->idle = NULL;
-        pool->open = 0;
-        pool->waiting = 0;
-        init_condition(&pool->freed);
+/* Berths start where the memory they share with nobody else does. */
+static bool init_berths(wr_pool_t *pool, uint32_t size) {
+    pool->block = wr_calloc((size_t)size + 1, sizeof *pool->berths);
+    uintptr_t start = (uintptr_t)pool->block + _Alignof(wr_berth_t) - 1;
+    pool->berths = (wr_berth_t *)(start / _Alignof(wr_berth_t) * _Alignof(wr_berth_t));
+    pool->size = size;
+    return pool->block != NULL;
+}
+
+bool wr_pool_init(wr_pool_t *pool, uint64_t id, uint32_t size) {
+    pthread_once(&once, set_up);
+    pool->mutex = &locks[id % LOCKS];
+    atomic_init(&pool->generation, wr_fork_generation());
+    if (!watched || !init_berths(pool, size)) {
+        return false;
+    }
+    if (!init_conditions(pool)) {
+        wr_free(pool->block);
+        return false;
+    }
+    return true;
+}
+
+/* ---- berths -------------------------------------------------------------- */
+
+static void lay_down(wr_pool_t *pool, wr_connection_t *connection) {
+    atomic_store(&pool->berths[connection->berth].idle, connection);
+}
+
+static inline wr_connection_t *pick_up(wr_berth_t *berth) {
+    wr_connection_t *connection = atomic_load(&berth->idle);
+    return connection != NULL && atomic_compare_exchange_strong(&berth->idle, &connection, NULL)
+               ? connection
+               : NULL;
+}
+
+static inline uint32_t berths_used(const wr_pool_t *pool) {
+    return atomic_load_explicit(&pool->used, memory_order_acquire);
+}
+
+static inline wr_connection_t *pick_any(wr_pool_t *pool) {
+    uint32_t used = berths_used(pool);
+    wr_connection_t *connection = NULL;
+    for (uint32_t i = 0; i < used && connection == NULL; i++) {
+        connection = pick_up(&pool->berths[i]);
+    }
+    return connection;
+}
+
+static wr_connection_t *pick_old_locked(wr_pool_t *pool, wr_time_t opened_before) {
+    for (uint32_t i = 0; i < berths_used(pool); i++) {
+        wr_connection_t *connection = pick_up(&pool->berths[i]);
+        if (connection != NULL && connection->opened_at <= opened_before) {
+            return connection;
+        }
+        if (connection != NULL) {
+            lay_down(pool, connection);
+        }
+    }
+    return NULL;
+}
+
+/* False when all are given away. */
+static bool give_away_locked(wr_pool_t *pool, uint32_t *number) {
+    for (uint32_t i = 0; i < pool->size && pool->open < pool->size; i++) {
+        if (!pool->berths[i].taken) {
+            pool->berths[i].taken = true;
+            pool->open++;
+            if (i >= pool->used) {
+                atomic_store_explicit(&pool->used, i + 1, memory_order_release);
+            }
+            *number = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* To be called when a connection was laid down, or a berth is free. */
+static void wake_locked(wr_pool_t *pool) {
+    if (atomic_load(&pool->waiting) > 0 && !atomic_load(&pool->woken)) {
+        atomic_store(&pool->woken, true);
+        pthread_cond_signal(&pool->freed);
+    }
+    if (atomic_load(&pool->patient) > 0) {
+        pthread_cond_broadcast(&pool->returned);
     }
 }
+
+static void free_berth_locked(wr_pool_t *pool, uint32_t number) {
+    pool->berths[number].taken = false;
+    pool->open--;
+    wake_locked(pool);
+}
+
+/* ---- disposal ------------------------------------------------------------- */
 
 static void dispose_one(wr_connection_t *connection) {
     if (connection->generation == wr_fork_generation()) {
@@ -95,25 +199,52 @@ static void dispose(wr_connection_t *list) {
     }
 }
 
-/* Cuts the list where `keep` first says no; returns the rest. Taken off the
- * count before they are closed: closing does not wait. */
-static wr_connection_t *cut(wr_pool_t *pool, bool (*keep)(const wr_connection_t *, wr_time_t),
-                            wr_time_t time) {
-    wr_connection_t *removed = NULL;
-    wr_connection_t **link = &pool->idle;
-    while (*link != NULL) {
-        wr_connection_t *connection = *link;
-        if (keep(connection, time)) {
-            link = &connection->next;
-            continue;
+static wr_connection_t *clear_berths_locked(wr_pool_t *pool) {
+    wr_connection_t *list = NULL;
+    for (uint32_t i = 0; i < pool->used; i++) {
+        wr_connection_t *connection = pick_up(&pool->berths[i]);
+        pool->berths[i].taken = false;
+        if (connection != NULL) {
+            connection->next = list;
+            list = connection;
         }
-        *link = connection->next;
-        connection->next = removed;
-        removed = connection;
-        pool->open--;
-        pthread_cond_signal(&pool->freed);
     }
-    return removed;
+    pool->open = 0;
+    return list;
+}
+
+static bool is_own(const wr_pool_t *pool) {
+    return atomic_load_explicit(&pool->generation, memory_order_acquire) == wr_fork_generation();
+}
+
+static void renew(wr_pool_t *pool) {
+    wr_connection_t *doomed = NULL;
+    pthread_mutex_lock(pool->mutex);
+    if (!is_own(pool)) {
+        doomed = clear_berths_locked(pool);
+        atomic_store(&pool->waiting, 0);
+        atomic_store(&pool->patient, 0);
+        atomic_store(&pool->woken, false);
+        init_conditions(pool);
+        atomic_store_explicit(&pool->generation, wr_fork_generation(), memory_order_release);
+    }
+    pthread_mutex_unlock(pool->mutex);
+    dispose(doomed);
+}
+
+/* The way into everything: sees to it that the pool is this process's own. */
+static inline void own(wr_pool_t *pool) {
+    if (!is_own(pool)) {
+        renew(pool);
+    }
+}
+
+void wr_pool_destroy(wr_pool_t *pool) {
+    own(pool);
+    dispose(clear_berths_locked(pool));
+    pthread_cond_destroy(&pool->freed);
+    pthread_cond_destroy(&pool->returned);
+    wr_free(pool->block);
 }
 
 static bool opened_after(const wr_connection_t *connection, wr_time_t time) {
@@ -124,364 +255,231 @@ static bool idle_after(const wr_connection_t *connection, wr_time_t time) {
     return connection->idle_since > time;
 }
 
-static wr_connection_t *join(wr_connection_t *first, wr_connection_t *second) {
-    wr_connection_t **end = &first;
-    while (*end != NULL) {
-        end = &(*end)->next;
-    }
-    *end = second;
-    return first;
-}
-
-void wr_pool_destroy(wr_pool_t *pool) {
-    wr_connection_t *doomed;
-    lock(pool, &doomed);
-    doomed = join(doomed, pool->idle);
-    pool->idle = NULL;
-    pthread_mutex_unlock(pool->mutex);
-    dispose(doomed);
-    pthread_cond_destroy(&pool->freed);
-}
-
-/* Those idle for too long are doomed; looks at most four times in an idle
- * time. */
-static void trim_locked(wr_server_t *server, wr_time_t now, wr_connection_t **doomed) {
-    wr_pool_t *pool = &server->pool;
-    wr_time_t limit = (wr_time_t)server->config->idle_close_ms * NS_PER_MS;
-    if (now >= pool->trim_at) {
-        pool->trim_at = now + limit / 4;
-        *doomed = join(*doomed, cut(pool, idle_after, now - limit));
-    }
-}
-
-static wr_connection_t *pop(wr_pool_t *pool, wr_time_t opened_before) {
-    for (wr_connection_t **link = &pool->idle; *link != NULL; link = &(*link)->next) {
-        wr_connection_t *connection = *link;
-        if (opened_before == 0 || connection->opened_at <= opened_before) {
-            *link = connection->next;
-            connection->next = NULL;
-            return connection;
+/* Closes the idle ones that `keep` says no to. Their berths are free before:
+ * closing does not wait. */
+static void remove_idle(wr_pool_t *pool, bool (*keep)(const wr_connection_t *, wr_time_t),
+                        wr_time_t time) {
+    wr_connection_t *doomed = NULL;
+    pthread_mutex_lock(pool->mutex);
+    for (uint32_t i = 0; i < berths_used(pool); i++) {
+        wr_connection_t *connection = pick_up(&pool->berths[i]);
+        if (connection != NULL && keep(connection, time)) {
+            lay_down(pool, connection);
+        } else if (connection != NULL) {
+            free_berth_locked(pool, i);
+            connection->next = doomed;
+            doomed = connection;
         }
     }
-    return NULL;
+    pthread_mutex_unlock(pool->mutex);
+    dispose(doomed);
+}
+
+static wr_time_t idle_limit(const wr_server_t *server) {
+    return (wr_time_t)server->config->idle_close_ms * NS_PER_MS;
+}
+
+/* Looks at most four times in an idle time. */
+static inline void trim_now_and_then(wr_server_t *server, wr_time_t now) {
+    wr_pool_t *pool = &server->pool;
+    if (now >= atomic_load_explicit(&pool->trim_at, memory_order_relaxed)) {
+        wr_time_t limit = idle_limit(server);
+        atomic_store_explicit(&pool->trim_at, now + limit / 4, memory_order_relaxed);
+        remove_idle(pool, idle_after, now - limit);
+    }
+}
+
+void wr_pool_flush(wr_server_t *server, wr_time_t time) {
+    atomic_store(&server->speech, WR_SPEECH_UNKNOWN);
+    own(&server->pool);
+    remove_idle(&server->pool, opened_after, time);
+}
+
+void wr_pool_trim(wr_server_t *server) {
+    own(&server->pool);
+    remove_idle(&server->pool, idle_after, wr_now() - idle_limit(server));
+}
+
+uint32_t wr_pool_open_count(const wr_server_t *server) {
+    const wr_pool_t *pool = &server->pool;
+    pthread_mutex_lock(pool->mutex);
+    uint32_t open = is_own(pool) ? pool->open : 0;
+    pthread_mutex_unlock(pool->mutex);
+    return open;
+}
+
+void wr_pool_add_up(const wr_pool_t *pool, wr_totals_t *totals) {
+    *totals = (wr_totals_t){0, 0, 0};
+    for (uint32_t i = 0; i < berths_used(pool); i++) {
+        const wr_berth_t *berth = &pool->berths[i];
+        totals->requests += atomic_load_explicit(&berth->requests, memory_order_relaxed);
+        totals->hits += atomic_load_explicit(&berth->hits, memory_order_relaxed);
+        totals->misses += atomic_load_explicit(&berth->misses, memory_order_relaxed);
+    }
+}
+
+/* ---- waiting --------------------------------------------------------------- */
+
+/* Whether somebody waits whom nobody has woken. */
+static inline bool must_wake(const wr_pool_t *pool) {
+    return (atomic_load(&pool->waiting) > 0 && !atomic_load(&pool->woken)) ||
+           atomic_load(&pool->patient) > 0;
+}
+
+static void wake(wr_pool_t *pool) {
+    pthread_mutex_lock(pool->mutex);
+    wake_locked(pool);
+    pthread_mutex_unlock(pool->mutex);
 }
 
 static uint32_t idle_count(const wr_pool_t *pool) {
     uint32_t count = 0;
-    for (const wr_connection_t *connection = pool->idle; connection != NULL;
-         connection = connection->next) {
-        count++;
+    for (uint32_t i = 0; i < berths_used(pool); i++) {
+        count += atomic_load(&pool->berths[i].idle) != NULL;
     }
     return count;
 }
 
 /* False when the time is over. */
 static bool wait_freed(wr_pool_t *pool, const struct timespec *until) {
-    pool->waiting++;
     bool in_time = pthread_cond_timedwait(&pool->freed, pool->mutex, until) == 0;
-    pool->waiting--;
+    atomic_store(&pool->woken, false);
     return in_time;
 }
 
-static warmring_status_t wait_locked(wr_server_t *server, wr_deadline_t deadline, wr_time_t started,
-                                     wr_connection_t **connection) {
+/* An idle connection, or else a berth for a new one, which there may be none
+ * of until another connection is laid back or closed. */
+static warmring_status_t wait_locked(wr_server_t *server, wr_deadline_t deadline,
+                                     wr_connection_t **connection, uint32_t *berth) {
     wr_pool_t *pool = &server->pool;
     struct timespec until = wr_deadline_timespec(deadline);
     bool late = false;
     for (;;) {
-        *connection = pop(pool, 0);
-        if (*connection != NULL) {
-            return WARMRING_OK;
-        }
-        if (pool->open < server->config->pool_max) {
-            pool->open++;
+        *connection = pick_any(pool);
+        if (*connection != NULL || give_away_locked(pool, berth)) {
             return WARMRING_OK;
         }
         if (late) {
             return wr_fail(WARMRING_TIMEOUT, "%s: no free connection within %lld ms (pool_max %u)",
                            server->address,
-                           (long long)((deadline.at - started + NS_PER_MS - 1) / NS_PER_MS),
+                           (long long)((deadline.at - deadline.made + NS_PER_MS - 1) / NS_PER_MS),
                            server->config->pool_max);
         }
         late = !wait_freed(pool, &until);
     }
 }
 
-/* One opened by then, as long as any is out that may be. */
-static wr_connection_t *wait_for_old(wr_pool_t *pool, wr_time_t opened_before,
-                                     wr_deadline_t deadline) {
+/* One opened by then; if `patient`, as long as any is out that may be. */
+static wr_connection_t *find_old_locked(wr_pool_t *pool, wr_time_t opened_before, bool patient,
+                                        wr_deadline_t deadline) {
     struct timespec until = wr_deadline_timespec(deadline);
-    wr_connection_t *connection = NULL;
-    bool late = false;
+    wr_connection_t *connection = pick_old_locked(pool, opened_before);
+    bool late = !patient;
     while (connection == NULL && !late && pool->open > idle_count(pool)) {
-        late = !wait_freed(pool, &until);
-        connection = pop(pool, opened_before);
-    }
-    if (connection == NULL) {
-        pthread_cond_signal(&pool->freed); /* the one it was woken for is another's */
+        late = pthread_cond_timedwait(&pool->returned, pool->mutex, &until) != 0;
+        connection = pick_old_locked(pool, opened_before);
     }
     return connection;
 }
 
-/* ---- opening ----------------------------------------------------------- */
+/* ---- taking and giving ------------------------------------------------------ */
 
-static bool known_addresses(wr_server_t *server, wr_resolved_t *resolved) {
-    wr_pool_t *pool = &server->pool;
-    pthread_mutex_lock(pool->mutex);
-    bool known = pool->resolved.count != 0 && wr_now() < pool->resolved.until;
-    if (known) {
-        *resolved = pool->resolved;
-    }
-    pthread_mutex_unlock(pool->mutex);
-    return known;
-}
-
-static void remember_addresses(wr_server_t *server, const wr_resolved_t *resolved) {
-    pthread_mutex_lock(server->pool.mutex);
-    server->pool.resolved = *resolved;
-    pthread_mutex_unlock(server->pool.mutex);
-}
-
-static warmring_status_t resolve(wr_server_t *server, wr_deadline_t deadline,
-                                 wr_resolved_t *resolved) {
-    if (known_addresses(server, resolved)) {
+static warmring_status_t open_in(wr_server_t *server, uint32_t berth, wr_deadline_t deadline,
+                                 wr_connection_t **connection, wr_verdict_t *verdict) {
+    warmring_status_t status = wr_dial(server, deadline, connection);
+    if (status == WARMRING_OK) {
+        (*connection)->berth = berth;
         return WARMRING_OK;
     }
-    resolved->first = 0;
-    resolved->until = wr_deadline_in_ms(ADDRESS_TTL_MS).at;
-    warmring_status_t status = wr_resolve(server->address, server->host, server->port, deadline,
-                                          resolved->list, WR_MAX_ADDRESSES, &resolved->count);
-    if (status == WARMRING_OK) {
-        remember_addresses(server, resolved);
-    }
+    *connection = NULL; /* one that was opened and failed its probe */
+    *verdict = wr_dial_verdict(status);
+    pthread_mutex_lock(server->pool.mutex);
+    free_berth_locked(&server->pool, berth);
+    pthread_mutex_unlock(server->pool.mutex);
     return status;
 }
 
-/* An equal share of what is left for each address yet to be tried. */
-static wr_deadline_t share(const wr_server_t *server, wr_deadline_t deadline, size_t tries) {
-    wr_deadline_t slice = wr_deadline_share(deadline, tries);
-    uint32_t cap = server->config->connect_timeout_ms;
-    return cap == 0 ? slice : wr_deadline_min(slice, wr_deadline_in_ms(cap));
-}
-
-static warmring_status_t open_as(const wr_transport_t *transport, const void *context,
-                                 wr_server_t *server, const wr_address_t *address,
-                                 wr_deadline_t deadline, wr_connection_t **connection) {
-    warmring_status_t status = transport->open(context, server, address, deadline, connection);
-    if (status == WARMRING_OK) {
-        (*connection)->transport = transport;
-    }
-    return status;
-}
-
-/* With the first transport; asks the server whether it knows it, once. */
-static warmring_status_t dial_first(wr_server_t *server, const wr_address_t *address,
-                                    wr_deadline_t deadline, wr_connection_t **connection) {
-    const wr_transport_t *transport = server->config->transport;
-    warmring_status_t status =
-        open_as(transport, server->config->context, server, address, deadline, connection);
-    if (status != WARMRING_OK || transport->probe == NULL ||
-        atomic_load(&server->speech) == WR_SPEECH_FIRST) {
-        return status;
-    }
-    status = transport->probe(*connection, deadline);
-    if (status == WARMRING_OK) {
-        atomic_store(&server->speech, WR_SPEECH_FIRST);
-    } else {
-        transport->close(*connection);
-        *connection = NULL;
-    }
-    return status;
-}
-
-static warmring_status_t dial(wr_server_t *server, const wr_address_t *address,
-                              wr_deadline_t deadline, wr_connection_t **connection) {
-    const wr_net_config_t *config = server->config;
-    if (atomic_load(&server->speech) != WR_SPEECH_OTHER) {
-        warmring_status_t status = dial_first(server, address, deadline, connection);
-        if (status != WARMRING_NOT_SUPPORTED || config->other == NULL) {
-            return status;
-        }
-        atomic_store(&server->speech, WR_SPEECH_OTHER);
-    }
-    return open_as(config->other, config->other_context, server, address, deadline, connection);
-}
-
-static warmring_status_t connect_any(wr_server_t *server, wr_resolved_t *resolved,
-                                     wr_deadline_t deadline, wr_connection_t **connection) {
-    warmring_status_t status = WARMRING_CONNECT_FAILED;
-    size_t count = resolved->count;
-    for (size_t i = 0; i < count; i++) {
-        size_t index = (resolved->first + i) % count;
-        status =
-            dial(server, &resolved->list[index], share(server, deadline, count - i), connection);
-        if (status == WARMRING_OK) {
-            if (i != 0) {
-                resolved->first = index;
-                remember_addresses(server, resolved);
-            }
-            return WARMRING_OK;
-        }
-    }
-    resolved->count = 0;
-    remember_addresses(server, resolved);
-    atomic_store(&server->speech, WR_SPEECH_UNKNOWN);
-    return status;
-}
-
-static warmring_status_t open_one(wr_server_t *server, wr_deadline_t deadline,
-                                  wr_connection_t **connection) {
-    wr_detail_t detail;
-    wr_detail_save(&detail);
-    wr_resolved_t resolved;
-    warmring_status_t status = resolve(server, deadline, &resolved);
-    if (status == WARMRING_OK) {
-        status = connect_any(server, &resolved, deadline, connection);
-    }
-    if (status != WARMRING_OK) {
-        wr_count(server, WR_COUNT_connect_errors, 1);
-        return status;
-    }
-    wr_detail_restore(&detail);
-    wr_count(server, WR_COUNT_connects, 1);
-    (*connection)->server = server;
-    (*connection)->next = NULL;
-    (*connection)->opened_at = wr_now();
-    (*connection)->generation = wr_fork_generation();
-    (*connection)->used = false;
-    return WARMRING_OK;
-}
-
-static void uncount_one(wr_pool_t *pool) {
-    wr_connection_t *doomed;
-    lock(pool, &doomed);
-    if (pool->open > 0) {
-        pool->open--;
-    }
-    pthread_cond_signal(&pool->freed);
+static warmring_status_t take_old(wr_server_t *server, wr_time_t opened_before, bool patient,
+                                  wr_deadline_t deadline, wr_connection_t **connection) {
+    wr_pool_t *pool = &server->pool;
+    pthread_mutex_lock(pool->mutex);
+    atomic_fetch_add(&pool->patient, 1);
+    *connection = find_old_locked(pool, opened_before, patient, deadline);
+    atomic_fetch_sub(&pool->patient, 1);
     pthread_mutex_unlock(pool->mutex);
-    dispose(doomed);
+    return *connection != NULL
+               ? WARMRING_OK
+               : wr_fail(WARMRING_CONNECTION_LOST, "%s: no connection is old enough for the token",
+                         server->address);
 }
 
-/* Whether the process has no descriptor left, or the system: neither tells
- * about the server. */
-static bool lacks_descriptors(void) {
-    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (descriptor >= 0) {
-        close(descriptor);
+static warmring_status_t wait_or_open(wr_server_t *server, wr_deadline_t deadline,
+                                      wr_connection_t **connection, wr_verdict_t *verdict) {
+    wr_pool_t *pool = &server->pool;
+    uint32_t berth = 0;
+    pthread_mutex_lock(pool->mutex);
+    atomic_fetch_add(&pool->waiting, 1);
+    warmring_status_t status = wait_locked(server, deadline, connection, &berth);
+    atomic_fetch_sub(&pool->waiting, 1);
+    if (idle_count(pool) > 0 || pool->open < pool->size) {
+        wake_locked(pool);
     }
-    return descriptor < 0;
+    pthread_mutex_unlock(pool->mutex);
+    return status != WARMRING_OK || *connection != NULL
+               ? status
+               : open_in(server, berth, deadline, connection, verdict);
 }
-
-static wr_verdict_t verdict_of_open(warmring_status_t status) {
-    bool local = status == WARMRING_OUT_OF_MEMORY || status == WARMRING_AUTH_FAILED ||
-                 status == WARMRING_NOT_SUPPORTED || lacks_descriptors();
-    return local ? WR_VERDICT_NEUTRAL : WR_VERDICT_FAILED;
-}
-
-/* ---- taking and giving ------------------------------------------------- */
 
 warmring_status_t wr_pool_take(wr_server_t *server, wr_time_t opened_before, bool patient,
-                               wr_deadline_t deadline, wr_connection_t **connection,
+                               wr_deadline_t *deadline, wr_connection_t **connection,
                                wr_verdict_t *verdict) {
-    wr_pool_t *pool = &server->pool;
-    wr_time_t now = wr_about_now(deadline);
-    wr_connection_t *doomed;
     *verdict = WR_VERDICT_NEUTRAL;
-    lock(pool, &doomed);
-    trim_locked(server, now, &doomed);
-    *connection = pop(pool, opened_before);
-    if (*connection == NULL && opened_before != 0 && patient) {
-        *connection = wait_for_old(pool, opened_before, deadline);
+    own(&server->pool);
+    trim_now_and_then(server, deadline->made);
+    *connection = opened_before == 0 ? pick_any(&server->pool) : NULL;
+    if (*connection != NULL) {
+        return WARMRING_OK;
     }
-    warmring_status_t status = WARMRING_OK;
-    if (*connection == NULL && opened_before == 0) {
-        status = wait_locked(server, deadline, now, connection);
-    }
-    pthread_mutex_unlock(pool->mutex);
-    dispose(doomed);
-    if (status != WARMRING_OK || *connection != NULL) {
-        return status;
-    }
-    if (opened_before != 0) {
-        return wr_fail(WARMRING_CONNECTION_LOST, "%s: no connection is old enough for the token",
-                       server->address);
-    }
-    status = open_one(server, deadline, connection);
-    if (status != WARMRING_OK) {
-        *connection = NULL; /* one that was opened and failed its probe */
-        *verdict = verdict_of_open(status);
-        uncount_one(pool);
-    }
+    warmring_status_t status = opened_before != 0
+                                   ? take_old(server, opened_before, patient, *deadline, connection)
+                                   : wait_or_open(server, *deadline, connection, verdict);
+    *deadline = wr_deadline_seen(*deadline);
     return status;
 }
 
-/* Counts under the pool's lock, which is held anyway: so there is one writer,
- * and readers need no lock. */
-static void add_locked(wr_server_t *server, int counter, uint32_t number) {
-    _Atomic uint64_t *at = &server->counters[counter];
-    atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + number,
+static inline void add(_Atomic uint64_t *counter, uint32_t number) {
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + number,
                           memory_order_relaxed);
 }
 
-static void count_locked(wr_server_t *server, const wr_tally_t *tally) {
-    add_locked(server, WR_COUNT_requests, tally->requests);
-    add_locked(server, WR_COUNT_hits, tally->hits);
-    add_locked(server, WR_COUNT_misses, tally->misses);
+static inline void count(wr_berth_t *berth, const wr_tally_t *tally) {
+    add(&berth->requests, tally->requests);
+    add(&berth->hits, tally->hits);
+    add(&berth->misses, tally->misses);
 }
 
-/* False for another process's connection, which was never counted here. */
-static bool put_back_locked(wr_pool_t *pool, wr_connection_t *connection) {
-    bool ours = connection->generation == wr_fork_generation();
-    if (ours && !connection->broken) {
-        connection->next = pool->idle;
-        pool->idle = connection;
-        return true;
-    }
-    pool->open -= ours && pool->open > 0;
-    return false;
+static void close_one(wr_pool_t *pool, wr_connection_t *connection) {
+    pthread_mutex_lock(pool->mutex);
+    free_berth_locked(pool, connection->berth);
+    pthread_mutex_unlock(pool->mutex);
+    dispose_one(connection);
 }
 
 void wr_pool_give(wr_server_t *server, wr_connection_t *connection, const wr_tally_t *tally) {
     wr_pool_t *pool = &server->pool;
-    wr_connection_t *doomed;
-    connection->idle_since = wr_about_now((wr_deadline_t){.at = 0});
-    lock(pool, &doomed);
-    count_locked(server, tally);
-    trim_locked(server, connection->idle_since, &doomed);
-    bool kept = put_back_locked(pool, connection);
-    if (pool->waiting > 0) {
-        pthread_cond_signal(&pool->freed);
-    }
-    pthread_mutex_unlock(pool->mutex);
-    dispose(doomed);
-    if (!kept) {
+    own(pool);
+    if (connection->generation != wr_fork_generation()) { /* its berth is another's here */
         dispose_one(connection);
+        return;
     }
-}
-
-static void remove_idle(wr_server_t *server, bool (*keep)(const wr_connection_t *, wr_time_t),
-                        wr_time_t time) {
-    wr_connection_t *doomed;
-    lock(&server->pool, &doomed);
-    doomed = join(doomed, cut(&server->pool, keep, time));
-    pthread_mutex_unlock(server->pool.mutex);
-    dispose(doomed);
-}
-
-void wr_pool_flush(wr_server_t *server, wr_time_t time) {
-    atomic_store(&server->speech, WR_SPEECH_UNKNOWN);
-    remove_idle(server, opened_after, time);
-}
-
-void wr_pool_trim(wr_server_t *server) {
-    remove_idle(server, idle_after,
-                wr_now() - (wr_time_t)server->config->idle_close_ms * NS_PER_MS);
-}
-
-uint32_t wr_pool_open_count(const wr_server_t *server) {
-    pthread_mutex_lock(server->pool.mutex);
-    uint32_t open = server->pool.generation == wr_fork_generation() ? server->pool.open : 0;
-    pthread_mutex_unlock(server->pool.mutex);
-    return open;
+    count(&pool->berths[connection->berth], tally);
+    if (connection->broken) {
+        close_one(pool, connection);
+        return;
+    }
+    connection->idle_since = wr_about_now((wr_deadline_t){.at = 0});
+    lay_down(pool, connection);
+    if (must_wake(pool)) {
+        wake(pool);
+    }
 }

@@ -6,6 +6,7 @@
 #define WR_NET_POOL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "net/address.h"
 #include "net/health.h"
@@ -21,19 +22,34 @@ typedef struct {
     wr_time_t until;
 } wr_resolved_t;
 
+/* The place of one connection; no two share a line of cache. */
 typedef struct {
-    pthread_mutex_t *mutex; /* of the process, shared with other pools */
-    pthread_cond_t freed;
-    wr_connection_t *idle; /* the last one used first */
-    uint32_t open;         /* idle, in use and being opened */
-    uint32_t waiting;      /* callers that wait for `freed` */
-    uint32_t generation;
-    wr_time_t trim_at;
+    _Alignas(64) _Atomic(wr_connection_t *) idle; /* NULL: none lies here */
+    _Atomic uint64_t requests, hits, misses;      /* of all that were here; written by
+                                                     who has the connection */
+    bool taken; /* by a connection, idle, in use or being opened */
+} wr_berth_t;
+
+typedef struct {
+    wr_berth_t *berths;
+    uint32_t size;         /* how many there are */
+    _Atomic uint32_t used; /* the others never were */
+    _Atomic uint32_t generation;
+    _Atomic uint32_t waiting; /* callers that wait for any, on `freed` */
+    _Atomic uint32_t patient; /* and for an old one, on `returned` */
+    _Atomic bool woken;       /* one of the former is on its way */
+    _Atomic wr_time_t trim_at;
+    void *block;
+    pthread_mutex_t *mutex; /* of the process, shared with other pools; guards
+                               what is below, and `taken` */
+    pthread_cond_t freed, returned;
+    uint32_t open; /* berths taken */
     wr_resolved_t resolved;
 } wr_pool_t;
 
-/* False when the system gives no more condition variables. */
-bool wr_pool_init(wr_pool_t *pool, uint64_t id);
+/* For `size` connections. False when the system gives no more condition
+ * variables, or memory. */
+bool wr_pool_init(wr_pool_t *pool, uint64_t id, uint32_t size);
 /* Closes the idle connections; no other may be out. */
 void wr_pool_destroy(wr_pool_t *pool);
 
@@ -42,11 +58,14 @@ void wr_pool_destroy(wr_pool_t *pool);
  * until the deadline. With `opened_before` only one opened by then, idle or,
  * if `patient`, given back before the deadline; else CONNECTION_LOST.
  *
+ * The deadline's `made` is about the present, and afterwards again.
+ *
  * After a failure *connection is NULL, and *verdict says what it tells about
  * the server: a full pool, nothing.
  */
-warmring_status_t wr_pool_take(wr_server_t *server, wr_time_t opened_before, bool patient, wr_deadline_t deadline,
-                               wr_connection_t **connection, wr_verdict_t *verdict);
+warmring_status_t wr_pool_take(wr_server_t *server, wr_time_t opened_before, bool patient,
+                               wr_deadline_t *deadline, wr_connection_t **connection,
+                               wr_verdict_t *verdict);
 
 /* What a connection's work adds to the server's counters. */
 typedef struct {
@@ -63,5 +82,11 @@ void wr_pool_flush(wr_server_t *server, wr_time_t time);
 void wr_pool_trim(wr_server_t *server);
 
 uint32_t wr_pool_open_count(const wr_server_t *server);
+
+/* The tallies of all that came back. */
+typedef struct {
+    uint64_t requests, hits, misses;
+} wr_totals_t;
+void wr_pool_add_up(const wr_pool_t *pool, wr_totals_t *totals);
 
 #endif

@@ -139,7 +139,7 @@ static wr_verdict_t verdict_of(const outcome_t *outcome) {
     return (outcome->signs & LIFE) != 0 ? WR_VERDICT_ALIVE : WR_VERDICT_NEUTRAL;
 }
 
-static void leave(group_t *group, wr_verdict_t verdict) {
+static inline void leave(group_t *group, wr_verdict_t verdict) {
     const wr_net_config_t *config = group->server->config;
     wr_health_leave(&group->server->health, group->admission, verdict, config->failure_limit,
                     config->retry_ms);
@@ -161,7 +161,7 @@ typedef struct {
     bool patient;
 } need_t;
 
-static need_t need_of(const group_t *group) {
+static inline need_t need_of(const group_t *group) {
     need_t need = {0, false};
     for (size_t i = 0; i < group->count; i++) {
         wr_time_t time = group->requests[i]->opened_before;
@@ -192,7 +192,8 @@ static bool is_free(const wr_request_t *request) {
 }
 
 /* When no connection is old enough, only the requests that need one fail. */
-static warmring_status_t take(group_t *group, wr_deadline_t deadline, wr_verdict_t *verdict) {
+static inline warmring_status_t take(group_t *group, wr_deadline_t *deadline,
+                                     wr_verdict_t *verdict) {
     need_t need = need_of(group);
     warmring_status_t status = wr_pool_take(group->server, need.opened_before, need.patient,
                                             deadline, &group->connection, verdict);
@@ -218,13 +219,14 @@ static void send_all(group_t *group, wr_deadline_t deadline) {
     group->connection->transport->send(group->connection, group->requests, group->count, deadline);
 }
 
-/* Takes a connection. */
-static void begin(group_t *group, wr_deadline_t deadline) {
+/* Takes a connection; looks at the clock. */
+static inline void begin(group_t *group, wr_deadline_t *deadline) {
     wr_server_t *server = group->server;
+    *deadline = wr_deadline_seen(*deadline);
     wr_verdict_t verdict = WR_VERDICT_NEUTRAL;
     group->connection = NULL;
     warmring_status_t status =
-        wr_about_now(deadline) >= deadline.at
+        deadline->made >= deadline->at
             ? wr_fail(WARMRING_TIMEOUT, "%s: deadline passed before anything was sent",
                       server->address)
             : take(group, deadline, &verdict);
@@ -240,7 +242,7 @@ static void begin(group_t *group, wr_deadline_t deadline) {
     }
 }
 
-static void enter(group_t *group, wr_deadline_t deadline) {
+static inline void enter(group_t *group, wr_deadline_t *deadline) {
     group->admission = wr_health_enter(&group->server->health);
     if (group->admission != WR_DOWN) {
         begin(group, deadline);
@@ -251,7 +253,7 @@ static void enter(group_t *group, wr_deadline_t deadline) {
     wr_count(group->server, WR_COUNT_fast_failures, group->count - 1);
 }
 
-static void collect(group_t *group, wr_deadline_t deadline, outcome_t *outcome) {
+static inline void collect(group_t *group, wr_deadline_t deadline, outcome_t *outcome) {
     wr_server_t *server = group->server;
     group->connection->transport->receive(group->connection, group->requests, group->count,
                                           deadline);
@@ -305,7 +307,7 @@ static bool leaves_fault(const group_t *group, size_t number) {
     return false;
 }
 
-static void again(group_t *group, size_t number, wr_deadline_t deadline) {
+static void again(group_t *group, size_t number, wr_deadline_t *deadline) {
     uint64_t repeated = 0;
     group->count = number;
     for (size_t i = 0; i < number; i++) {
@@ -315,7 +317,7 @@ static void again(group_t *group, size_t number, wr_deadline_t deadline) {
     wr_count(group->server, WR_COUNT_retries, repeated);
     begin(group, deadline);
     if (group->connection != NULL) {
-        send_all(group, deadline);
+        send_all(group, *deadline);
     }
 }
 
@@ -348,12 +350,12 @@ static void finish(group_t *group, wr_deadline_t deadline) {
         if (!leaves_fault(group, number)) {
             wr_detail_restore(&detail);
         }
-        again(group, number, deadline);
+        again(group, number, &deadline);
     }
 }
 
-static void run_alone(group_t *group, wr_deadline_t deadline) {
-    enter(group, deadline);
+static inline void run_alone(group_t *group, wr_deadline_t deadline) {
+    enter(group, &deadline);
     if (group->connection != NULL) {
         send_all(group, deadline);
     }
@@ -394,12 +396,13 @@ static void run_groups(const wr_groups_t *groups, wr_deadline_t deadline) {
         return;
     }
     for (size_t i = 0; i < groups->count; i++) {
-        enter(&groups->groups[i], wr_deadline_share(deadline, 2));
+        wr_deadline_t half = wr_deadline_share(deadline, 2);
+        enter(&groups->groups[i], &half);
     }
     run_steps(groups, deadline);
     for (size_t i = 0; i < groups->count; i++) {
         bool last = i + 1 == groups->count;
-        finish(&groups->groups[i], last ? deadline : wr_deadline_share(deadline, 2));
+        finish(&groups->groups[i], wr_deadline_share(deadline, last ? 1 : 2));
     }
 }
 

@@ -43,7 +43,7 @@ wr_server_t *wr_server_create(const char *host, uint16_t port, const wr_net_conf
     server->host = wr_copy(host, strlen(host));
     server->address = make_address(host, port);
     if (server->host != NULL && server->address != NULL &&
-        wr_pool_init(&server->pool, server->id)) {
+        wr_pool_init(&server->pool, server->id, config->pool_max)) {
         return server;
     }
     wr_free(server->host);
@@ -126,6 +126,11 @@ void wr_server_count(const wr_server_t *server, warmring_server_counters_t *coun
     counters->name = atomic_load_explicit(&server->counters[WR_COUNT_##name], memory_order_relaxed);
     WARMRING_SERVER_COUNTER_LIST(READ_COUNTER)
 #undef READ_COUNTER
+    wr_totals_t totals;
+    wr_pool_add_up(&server->pool, &totals);
+    counters->requests += totals.requests;
+    counters->hits += totals.hits;
+    counters->misses += totals.misses;
 }
 
 warmring_status_t wr_server_probe_cas(wr_server_t *server, wr_deadline_t deadline, uint64_t *cas) {

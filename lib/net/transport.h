@@ -14,10 +14,11 @@
 typedef struct wr_connection {
     const struct wr_transport *transport;
     wr_server_t *server;        /* for texts; not counted */
-    struct wr_connection *next; /* in the pool's idle list */
+    struct wr_connection *next; /* in a list of those to be closed */
     wr_time_t opened_at;        /* when it was ready for its first command */
     wr_time_t idle_since;
     uint32_t generation; /* of wr_fork_generation() */
+    uint32_t berth;      /* in the pool */
     bool used;           /* it has answered before: may be stale */
     bool broken;         /* set by the transport: never use again */
 } wr_connection_t;
@@ -54,7 +55,8 @@ typedef struct wr_transport {
      * completes every request: status, sent and the answer. Both set
      * `broken` after a fault that leaves the stream in doubt; receive() must
      * cope with a send() that failed. A request that already has a status
-     * from a failed send() keeps it.
+     * from a failed send() keeps it. The `made` of both deadlines is about
+     * the present.
      */
     void (*send)(wr_connection_t *connection, wr_request_t **requests, size_t count,
                  wr_deadline_t deadline);

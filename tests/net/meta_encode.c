@@ -51,11 +51,12 @@ static const struct {
 
 static void test_lines(void) {
     static const wr_meta_stub_t stub = {77, 30};
+    static const wr_meta_opaque_t five = {"5", 1};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char out[WR_META_HEAD_MAX];
         wr_request_t request = cases[i].request;
         request.key = (warmring_bytes_t){"k", 1};
-        char *end = wr_meta_encode(out, &request, 5, &stub);
+        char *end = wr_meta_encode(out, &request, &five, &stub);
         tap_bytes(out, (size_t)(end - out), cases[i].line, strlen(cases[i].line), "%.*s",
                   (int)strcspn(cases[i].line, "\r"), cases[i].line);
     }
@@ -64,6 +65,7 @@ static void test_lines(void) {
 /* The longest line of each verb fits, whatever the numbers. */
 static void test_room(void) {
     static const wr_meta_stub_t stub = {UINT32_MAX, UINT32_MAX};
+    static const wr_meta_opaque_t last = {"999", 3};
     static const uint64_t most = UINT64_MAX;
     char key[WR_META_KEY_MAX];
     memset(key, 'k', sizeof key);
@@ -79,11 +81,25 @@ static void test_room(void) {
                                 .cas = UINT64_MAX,
                                 .delta = UINT64_MAX,
                                 .initial = &most};
-        char *end = wr_meta_encode(out, &request, WR_META_OPAQUE_LIMIT - 1, &stub);
+        char *end = wr_meta_encode(out, &request, &last, &stub);
         size_t length = (size_t)(end - out);
         longest = length > longest ? length : longest;
     }
     tap_ok(longest <= WR_META_HEAD_MAX, "the longest line has %zu bytes", longest);
+}
+
+static void test_opaques(void) {
+    wr_meta_opaque_t opaque = WR_META_OPAQUE_FIRST;
+    unsigned wrong = 0;
+    for (unsigned i = 0; i < 2100; i++, wr_meta_next_opaque(&opaque)) {
+        char text[8];
+        int length = snprintf(text, sizeof text, "%u", i % 1000);
+        wrong += !wr_meta_is_opaque(&opaque, (warmring_bytes_t){text, (size_t)length});
+        wrong += wr_meta_is_opaque(&opaque, (warmring_bytes_t){text, (size_t)length - 1});
+        length = snprintf(text, sizeof text, "%u", (i + 1) % 1000);
+        wrong += wr_meta_is_opaque(&opaque, (warmring_bytes_t){text, (size_t)length});
+    }
+    tap_int(wrong, 0, "opaque numbers count from 0 to 999, and again");
 }
 
 static void test_refusals(void) {
@@ -131,6 +147,7 @@ static void test_lists(void) {
 int main(void) {
     test_lines();
     test_room();
+    test_opaques();
     test_refusals();
     test_lists();
     return tap_done();
