@@ -190,26 +190,50 @@ static void expect_number(wr_meta_exchange_t *exchange, wr_request_t *request,
     wr_meta_expect(&exchange->reader, exchange->digits, reply->value_length);
 }
 
-static bool matches_key(const wr_request_t *request, const wr_meta_reply_t *reply) {
+/* Keys are short: a call of memcmp() would take longer. */
+static inline bool has_bytes(warmring_bytes_t key, const char *bytes) {
+    enum { WORD = sizeof(uint64_t), SHORT = 4 * WORD };
+    if (key.length < WORD || key.length > SHORT) {
+        return memcmp(key.data, bytes, key.length) == 0;
+    }
+    uint64_t differ = 0;
+    for (size_t at = 0; at < key.length; at += WORD) {
+        uint64_t ours, theirs;
+        size_t from = at + WORD <= key.length ? at : key.length - WORD; /* the last: again some */
+        memcpy(&ours, key.data + from, WORD);
+        memcpy(&theirs, bytes + from, WORD);
+        differ |= ours ^ theirs;
+    }
+    return differ == 0;
+}
+
+static inline bool matches_key(const wr_request_t *request, const wr_meta_reply_t *reply) {
     return request->status == WR_META_PENDING && request->key.length == reply->key.length &&
-           memcmp(request->key.data, reply->key.data, reply->key.length) == 0;
+           has_bytes(request->key, reply->key.data);
+}
+
+/* The place of an item's key from `from` on; `list_end`: it has none. */
+static inline size_t find_from(const wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply,
+                               size_t from) {
+    while (from < exchange->list_end && !matches_key(exchange->requests[from], reply)) {
+        from++;
+    }
+    return from;
 }
 
 /* Items come in the order of their keys, so the first try nearly always hits;
  * a proxy may answer in another. */
 static inline wr_request_t *find_in_list(wr_meta_exchange_t *exchange,
                                          const wr_meta_reply_t *reply) {
-    size_t length = exchange->list_end - exchange->answered;
-    size_t index = exchange->list_next;
-    for (size_t i = 0; i < length; i++) {
-        wr_request_t *request = exchange->requests[index++];
-        index = index < exchange->list_end ? index : exchange->answered;
-        if (matches_key(request, reply)) {
-            exchange->list_next = index;
-            return request;
-        }
+    size_t index = find_from(exchange, reply, exchange->list_next);
+    if (index == exchange->list_end) {
+        index = find_from(exchange, reply, exchange->answered);
     }
-    return NULL;
+    if (index == exchange->list_end) {
+        return NULL;
+    }
+    exchange->list_next = index + 1;
+    return exchange->requests[index];
 }
 
 static void end_list(wr_meta_exchange_t *exchange) {

@@ -257,11 +257,12 @@ static inline void collect(group_t *group, wr_deadline_t deadline, outcome_t *ou
     wr_server_t *server = group->server;
     group->connection->transport->receive(group->connection, group->requests, group->count,
                                           deadline);
-    *outcome = (outcome_t){0};
+    outcome_t noted = {0};
     for (size_t i = 0; i < group->count; i++) {
-        note(outcome, server, group->requests[i]);
+        note(&noted, server, group->requests[i]);
     }
-    forgive(outcome);
+    forgive(&noted);
+    *outcome = noted;
     if ((outcome->signs & LOST) != 0) {
         wr_count(server, WR_COUNT_lost_connections, 1);
     }
