@@ -93,9 +93,8 @@ WARMRING_API void warmring_options_free(warmring_options_t *options);
  * value and says what is allowed, and the option keeps its value;
  * OUT_OF_MEMORY. Threads: one at a time. Since 0.1.
  */
-WARMRING_API WARMRING_MUST_CHECK warmring_status_t warmring_options_set(warmring_options_t *options,
-                                                                        const char *name,
-                                                                        const char *value);
+WARMRING_API WARMRING_MUST_CHECK warmring_status_t
+warmring_options_set(warmring_options_t *options, const char *name, const char *value);
 
 /*
  * The name of option `index`, from 0 on; NULL past the last. Static.
@@ -113,9 +112,8 @@ WARMRING_API const char *warmring_option_name(size_t index);
  * NULL: BAD_SERVER, BAD_OPTION, LIMIT_EXCEEDED, OUT_OF_MEMORY.
  * Ownership: warmring_close(). Cost: builds the ring. Since 0.1.
  */
-WARMRING_API WARMRING_MUST_CHECK warmring_status_t warmring_open(warmring_t **client,
-                                                                 const char *servers,
-                                                                 const warmring_options_t *options);
+WARMRING_API WARMRING_MUST_CHECK warmring_status_t
+warmring_open(warmring_t **client, const char *servers, const warmring_options_t *options);
 
 /*
  * The same with a topology, in any phase; the client holds a reference of
@@ -127,8 +125,9 @@ WARMRING_API WARMRING_MUST_CHECK warmring_status_t warmring_open(warmring_t **cl
  * alone and treats it as a miss, and answers TRY_AGAIN where a command depends
  * on it. Open clients in STABLE where you can. Since 0.1.
  */
-WARMRING_API WARMRING_MUST_CHECK warmring_status_t warmring_open_topology(
-    warmring_t **client, const warmring_topology_t *topology, const warmring_options_t *options);
+WARMRING_API WARMRING_MUST_CHECK warmring_status_t
+warmring_open_topology(warmring_t **client, const warmring_topology_t *topology,
+                       const warmring_options_t *options);
 
 /*
  * Closes all connections and frees the client; NULL is fine. No call on it
@@ -140,17 +139,14 @@ WARMRING_API void warmring_close(warmring_t *client);
 /* ---- single keys ------------------------------------------------------ */
 
 /* Bits of warmring_call_t.mode. */
-#define WARMRING_NOREPLY                                                      \
-    1u                      /* stores and deletes do not wait for the answer; \
-                               ignored for keys a migration moves, where the  \
+#define WARMRING_NOREPLY 1u /* stores and deletes do not wait for the answer;
+                               ignored for keys a migration moves, where the
                                order of two servers depends on it */
 #define WARMRING_NO_FILL 2u /* reads copy nothing to the new owner */
-#define WARMRING_FOR_CAS                                    \
-    4u /* warmring_get reads where warmring_cas will write, \
-          so that the token is good: TRY_AGAIN as cas */
-#define WARMRING_WAIT                             \
-    8u /* warmring_get_or_lease waits, within the \
-          deadline, for another's lease to end */
+#define WARMRING_FOR_CAS 4u /* warmring_get reads where warmring_cas will write,
+                               so that the token is good: TRY_AGAIN as cas */
+#define WARMRING_WAIT 8u    /* warmring_get_or_lease waits, within the
+                               deadline, for another's lease to end */
 
 /* What one call wants otherwise. Start from WARMRING_CALL_INIT. */
 typedef struct {
@@ -160,12 +156,7 @@ typedef struct {
     warmring_bytes_t group; /* chooses the server instead of the key; same
                                rules as a key; data NULL: none */
 } warmring_call_t;
-#define WARMRING_CALL_INIT               \
-    {                                    \
-        sizeof(warmring_call_t), 0, 0, { \
-            NULL, 0                      \
-        }                                \
-    }
+#define WARMRING_CALL_INIT { sizeof(warmring_call_t), 0, 0, { NULL, 0 } }
 
 /* A CAS value, with the server, the epoch and the connection it comes from. */
 typedef struct {
@@ -187,8 +178,9 @@ typedef struct {
     warmring_token_t token; /* for warmring_cas(); see WARMRING_FOR_CAS */
     void *owned;            /* freed by warmring_item_clear() */
 } warmring_item_t;
-#define WARMRING_ITEM_INIT \
-    { sizeof(warmring_item_t), WARMRING_NOT_FOUND, 0, {NULL, 0}, {NULL, 0}, {{0, 0, 0}}, NULL }
+#define WARMRING_ITEM_INIT                                                          \
+    { sizeof(warmring_item_t), WARMRING_NOT_FOUND, 0, { NULL, 0 }, { NULL, 0 },     \
+      { { 0, 0, 0 } }, NULL }
 
 /* Frees what an item owns and empties it; safe to repeat, and NULL is fine.
  * Since 0.1. */
@@ -202,10 +194,9 @@ WARMRING_API void warmring_item_clear(warmring_item_t *item);
  * Ownership: the item owns the value. Cost: one round trip; up to five on
  * the first read of a moved key. Since 0.1.
  */
-WARMRING_API WARMRING_MUST_CHECK warmring_status_t warmring_get(warmring_t *client, const char *key,
-                                                                size_t key_length,
-                                                                warmring_item_t *item,
-                                                                const warmring_call_t *call);
+WARMRING_API WARMRING_MUST_CHECK warmring_status_t
+warmring_get(warmring_t *client, const char *key, size_t key_length, warmring_item_t *item,
+             const warmring_call_t *call);
 
 /*
  * Reads a key into the caller's buffer. The value is not NUL-terminated
@@ -247,8 +238,8 @@ warmring_get_or_lease(warmring_t *client, const char *key, size_t key_length, ui
  * commands, the touch first. Since 0.1.
  */
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
-warmring_get_and_touch(warmring_t *client, const char *key, size_t key_length, int64_t expiration,
-                       warmring_item_t *item, const warmring_call_t *call);
+warmring_get_and_touch(warmring_t *client, const char *key, size_t key_length,
+                       int64_t expiration, warmring_item_t *item, const warmring_call_t *call);
 
 /*
  * Stores a value whatever was there.
@@ -265,7 +256,8 @@ warmring_get_and_touch(warmring_t *client, const char *key, size_t key_length, i
  */
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
 warmring_set(warmring_t *client, const char *key, size_t key_length, const void *value,
-             size_t value_length, int64_t expiration, uint32_t flags, const warmring_call_t *call);
+             size_t value_length, int64_t expiration, uint32_t flags,
+             const warmring_call_t *call);
 
 /*
  * Stores a value only where none is (add) or where one is (replace);
@@ -283,10 +275,12 @@ warmring_set(warmring_t *client, const char *key, size_t key_length, const void 
  */
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
 warmring_add(warmring_t *client, const char *key, size_t key_length, const void *value,
-             size_t value_length, int64_t expiration, uint32_t flags, const warmring_call_t *call);
-WARMRING_API WARMRING_MUST_CHECK warmring_status_t warmring_replace(
-    warmring_t *client, const char *key, size_t key_length, const void *value, size_t value_length,
-    int64_t expiration, uint32_t flags, const warmring_call_t *call);
+             size_t value_length, int64_t expiration, uint32_t flags,
+             const warmring_call_t *call);
+WARMRING_API WARMRING_MUST_CHECK warmring_status_t
+warmring_replace(warmring_t *client, const char *key, size_t key_length, const void *value,
+                 size_t value_length, int64_t expiration, uint32_t flags,
+                 const warmring_call_t *call);
 
 /*
  * Puts bytes behind or before a value that exists, which keeps its flags and
@@ -308,23 +302,21 @@ warmring_prepend(warmring_t *client, const char *key, size_t key_length, const v
  * another ring; NOT_FOUND if the key is gone; BAD_ARGUMENT for a zero token;
  * TRY_AGAIN and NOT_SUPPORTED as add. Never repeated. Since 0.1.
  */
-WARMRING_API WARMRING_MUST_CHECK warmring_status_t warmring_cas(
-    warmring_t *client, const char *key, size_t key_length, const void *value, size_t value_length,
-    int64_t expiration, uint32_t flags, const warmring_token_t *token, const warmring_call_t *call);
+WARMRING_API WARMRING_MUST_CHECK warmring_status_t
+warmring_cas(warmring_t *client, const char *key, size_t key_length, const void *value,
+             size_t value_length, int64_t expiration, uint32_t flags,
+             const warmring_token_t *token, const warmring_call_t *call);
 
 /* Deletes a key: OK if a server had it, else NOT_FOUND. Since 0.1. */
-WARMRING_API WARMRING_MUST_CHECK warmring_status_t warmring_delete(warmring_t *client,
-                                                                   const char *key,
-                                                                   size_t key_length,
-                                                                   const warmring_call_t *call);
+WARMRING_API WARMRING_MUST_CHECK warmring_status_t
+warmring_delete(warmring_t *client, const char *key, size_t key_length,
+                const warmring_call_t *call);
 
 /* Gives a key a new expiration. NOT_FOUND; TRY_AGAIN and NOT_SUPPORTED as add.
  * Since 0.1. */
-WARMRING_API WARMRING_MUST_CHECK warmring_status_t warmring_touch(warmring_t *client,
-                                                                  const char *key,
-                                                                  size_t key_length,
-                                                                  int64_t expiration,
-                                                                  const warmring_call_t *call);
+WARMRING_API WARMRING_MUST_CHECK warmring_status_t
+warmring_touch(warmring_t *client, const char *key, size_t key_length, int64_t expiration,
+               const warmring_call_t *call);
 
 /*
  * Adds to or takes from a decimal number (which stops at 0 and wraps at
@@ -335,12 +327,14 @@ WARMRING_API WARMRING_MUST_CHECK warmring_status_t warmring_touch(warmring_t *cl
  * `expiration` counts only then. NOT_NUMERIC for another kind of value;
  * TRY_AGAIN and NOT_SUPPORTED as add. Never repeated. Since 0.1.
  */
-WARMRING_API WARMRING_MUST_CHECK warmring_status_t warmring_increment(
-    warmring_t *client, const char *key, size_t key_length, uint64_t delta, const uint64_t *initial,
-    int64_t expiration, uint64_t *result, const warmring_call_t *call);
-WARMRING_API WARMRING_MUST_CHECK warmring_status_t warmring_decrement(
-    warmring_t *client, const char *key, size_t key_length, uint64_t delta, const uint64_t *initial,
-    int64_t expiration, uint64_t *result, const warmring_call_t *call);
+WARMRING_API WARMRING_MUST_CHECK warmring_status_t
+warmring_increment(warmring_t *client, const char *key, size_t key_length, uint64_t delta,
+                   const uint64_t *initial, int64_t expiration, uint64_t *result,
+                   const warmring_call_t *call);
+WARMRING_API WARMRING_MUST_CHECK warmring_status_t
+warmring_decrement(warmring_t *client, const char *key, size_t key_length, uint64_t delta,
+                   const uint64_t *initial, int64_t expiration, uint64_t *result,
+                   const warmring_call_t *call);
 
 /*
  * Empties every server of every ring in use, twice during a migration (so
@@ -348,7 +342,7 @@ WARMRING_API WARMRING_MUST_CHECK warmring_status_t warmring_decrement(
  * were tried. Since 0.1.
  */
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t warmring_flush(warmring_t *client,
-                                                                  const warmring_call_t *call);
+                                                                 const warmring_call_t *call);
 
 /* ---- many keys -------------------------------------------------------- */
 
@@ -384,11 +378,9 @@ typedef struct {
  * gone. Keys are not copied: they must outlive the reading of the results.
  * Since 0.1.
  */
-WARMRING_API WARMRING_MUST_CHECK warmring_status_t warmring_get_multi(warmring_t *client,
-                                                                      const warmring_bytes_t *keys,
-                                                                      size_t count,
-                                                                      warmring_results_t *results,
-                                                                      const warmring_call_t *call);
+WARMRING_API WARMRING_MUST_CHECK warmring_status_t
+warmring_get_multi(warmring_t *client, const warmring_bytes_t *keys, size_t count,
+                   warmring_results_t *results, const warmring_call_t *call);
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
 warmring_set_multi(warmring_t *client, const warmring_entry_t *entries, size_t count,
                    warmring_results_t *results, const warmring_call_t *call);
@@ -428,7 +420,8 @@ WARMRING_API warmring_status_t warmring_results_server(const warmring_results_t 
  * (warmring_topology_release()). Never fails once a client is open.
  * Since 0.1.
  */
-WARMRING_API warmring_status_t warmring_acquire(warmring_t *client, warmring_topology_t **topology);
+WARMRING_API warmring_status_t warmring_acquire(warmring_t *client,
+                                                warmring_topology_t **topology);
 
 /*
  * Puts a topology in force, in this process, while traffic runs. It must
@@ -463,8 +456,8 @@ warmring_apply(warmring_t *client, const warmring_topology_t *topology, uint32_t
  * traffic. Returns WARMRING_OK, BAD_KEY or BAD_ARGUMENT. Since 0.1.
  */
 WARMRING_API warmring_status_t warmring_locate(warmring_t *client, const char *key,
-                                               size_t key_length, char *address, size_t capacity,
-                                               const warmring_call_t *call);
+                                               size_t key_length, char *address,
+                                               size_t capacity, const warmring_call_t *call);
 
 /*
  * Optional housekeeping off the hot path: closes idle connections and probes
@@ -476,21 +469,21 @@ WARMRING_API warmring_status_t warmring_tick(warmring_t *client, uint32_t budget
 /* ---- counters --------------------------------------------------------- */
 
 /* What a client counts. */
-#define WARMRING_CLIENT_COUNTER_LIST(X)                                       \
-    X(reads)    /* keys read */                                               \
-    X(hits_old) /* hits answered by the old ring, or the only one */          \
-    X(hits_new) /* hits answered by the new ring */                           \
-    X(misses)                                                                 \
-    X(read_errors)                                                            \
-    X(writes) /* keys stored, deleted or modified */                          \
-    X(write_errors)                                                           \
-    X(fallbacks)     /* reads that missed the new owner and asked the old */  \
-    X(fills)         /* copies made from old to new owner */                  \
-    X(fills_refused) /* not made: written meanwhile, lease held by another */ \
-    X(ghosts)        /* copies of earlier rings seen and removed */           \
-    X(partial_writes)                                                         \
-    X(try_again)                                                              \
-    X(applies) /* topologies put in force */
+#define WARMRING_CLIENT_COUNTER_LIST(X)                                             \
+    X(reads)           /* keys read */                                              \
+    X(hits_old)        /* hits answered by the old ring, or the only one */         \
+    X(hits_new)        /* hits answered by the new ring */                          \
+    X(misses)                                                                       \
+    X(read_errors)                                                                  \
+    X(writes)          /* keys stored, deleted or modified */                       \
+    X(write_errors)                                                                 \
+    X(fallbacks)       /* reads that missed the new owner and asked the old */      \
+    X(fills)           /* copies made from old to new owner */                      \
+    X(fills_refused)   /* not made: written meanwhile, lease held by another */     \
+    X(ghosts)          /* copies of earlier rings seen and removed */               \
+    X(partial_writes)                                                               \
+    X(try_again)                                                                    \
+    X(applies)         /* topologies put in force */
 
 typedef struct {
     size_t size;
@@ -498,25 +491,25 @@ typedef struct {
     WARMRING_CLIENT_COUNTER_LIST(WARMRING_COUNTER_FIELD)
 } warmring_counters_t;
 
-#define WARMRING_SERVER_COUNTER_LIST(X)                          \
-    X(requests) /* commands sent */                              \
-    X(hits)                                                      \
-    X(misses)                                                    \
-    X(connects) /* connections opened */                         \
-    X(retries)  /* commands repeated after a stale connection */ \
-    X(timeouts)                                                  \
-    X(connect_errors)                                            \
-    X(lost_connections)                                          \
-    X(server_errors)                                             \
-    X(protocol_errors)                                           \
-    X(fast_failures) /* refused because the server is down */
+#define WARMRING_SERVER_COUNTER_LIST(X)                                             \
+    X(requests)        /* commands sent */                                          \
+    X(hits)                                                                         \
+    X(misses)                                                                       \
+    X(connects)        /* connections opened */                                     \
+    X(retries)         /* commands repeated after a stale connection */             \
+    X(timeouts)                                                                     \
+    X(connect_errors)                                                               \
+    X(lost_connections)                                                             \
+    X(server_errors)                                                                \
+    X(protocol_errors)                                                              \
+    X(fast_failures)   /* refused because the server is down */
 
 typedef struct {
     size_t size;
-    const char *address;  /* belongs to the snapshot */
-    const char *name;     /* as warmring_topology_label(); belongs to it too */
-    bool down;            /* in back-off */
-    uint32_t connections; /* open now, in use or idle */
+    const char *address;   /* belongs to the snapshot */
+    const char *name;      /* as warmring_topology_label(); belongs to it too */
+    bool down;             /* in back-off */
+    uint32_t connections;  /* open now, in use or idle */
     WARMRING_SERVER_COUNTER_LIST(WARMRING_COUNTER_FIELD)
 } warmring_server_counters_t;
 
@@ -536,15 +529,16 @@ WARMRING_API void warmring_snapshot_free(warmring_snapshot_t *snapshot);
  * BAD_ARGUMENT for a phase that is none. Since 0.1.
  */
 WARMRING_API warmring_status_t warmring_snapshot_client(const warmring_snapshot_t *snapshot,
-                                                        int phase, warmring_counters_t *counters);
+                                                        int phase,
+                                                        warmring_counters_t *counters);
 
 /*
  * Server `index` of the topology in force, old ring first; set server->size
  * before the call. NOT_FOUND past the last. Since 0.1.
  */
-WARMRING_API warmring_status_t warmring_snapshot_server(const warmring_snapshot_t *snapshot,
-                                                        size_t index,
-                                                        warmring_server_counters_t *server);
+WARMRING_API warmring_status_t
+warmring_snapshot_server(const warmring_snapshot_t *snapshot, size_t index,
+                         warmring_server_counters_t *server);
 
 /* What was in force when the picture was taken. Since 0.1. */
 WARMRING_API warmring_phase_t warmring_snapshot_phase(const warmring_snapshot_t *snapshot);

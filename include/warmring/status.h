@@ -19,33 +19,33 @@ WARMRING_BEGIN_DECLS
  * RESOLVE_FAILED), and refusals that mostly cost no traffic (TRY_AGAIN to
  * OUT_OF_MEMORY).
  */
-#define WARMRING_STATUS_LIST(X)                                                       \
-    X(OK, "success")                                                                  \
-    X(NOT_FOUND, "no such key")                                                       \
-    X(NOT_STORED, "not stored: the key's presence forbids it")                        \
-    X(EXISTS, "changed since the token was taken")                                    \
-    X(PARTIAL, "done on one of two servers: the result is unknown, repeat it")        \
-    X(TIMEOUT, "deadline passed: the result of a write is unknown")                   \
+#define WARMRING_STATUS_LIST(X)                                                     \
+    X(OK, "success")                                                                \
+    X(NOT_FOUND, "no such key")                                                     \
+    X(NOT_STORED, "not stored: the key's presence forbids it")                      \
+    X(EXISTS, "changed since the token was taken")                                  \
+    X(PARTIAL, "done on one of two servers: the result is unknown, repeat it")      \
+    X(TIMEOUT, "deadline passed: the result of a write is unknown")                 \
     X(SERVER_DOWN, "server is down and its back-off has not ended: nothing was sent") \
-    X(CONNECT_FAILED, "cannot connect: nothing was sent")                             \
-    X(CONNECTION_LOST, "connection lost: the result of a write is unknown")           \
-    X(SERVER_ERROR, "server answered with an error")                                  \
-    X(PROTOCOL_ERROR, "server answered with something else than memcached does")      \
-    X(AUTH_FAILED, "server refused the credentials")                                  \
-    X(RESOLVE_FAILED, "host name cannot be resolved: nothing was sent")               \
-    X(TRY_AGAIN, "not possible in this phase of a migration: try again")              \
-    X(NOT_SUPPORTED, "not supported")                                                 \
-    X(TOO_LARGE, "value too large: for the server, or to be read")                    \
-    X(BUFFER_TOO_SMALL, "value does not fit the buffer")                              \
-    X(NOT_NUMERIC, "value is not a number")                                           \
-    X(BAD_KEY, "bad key")                                                             \
-    X(BAD_ARGUMENT, "bad argument")                                                   \
-    X(BAD_SERVER, "bad server description")                                           \
-    X(BAD_OPTION, "bad option")                                                       \
-    X(LIMIT_EXCEEDED, "limit exceeded")                                               \
-    X(ILLEGAL_STEP, "step not allowed from here")                                     \
-    X(OUT_OF_MEMORY, "out of memory")                                                 \
-    X(LEASED, "no such key: load it and store it with the token")                     \
+    X(CONNECT_FAILED, "cannot connect: nothing was sent")                           \
+    X(CONNECTION_LOST, "connection lost: the result of a write is unknown")         \
+    X(SERVER_ERROR, "server answered with an error")                                \
+    X(PROTOCOL_ERROR, "server answered with something else than memcached does")    \
+    X(AUTH_FAILED, "server refused the credentials")                                \
+    X(RESOLVE_FAILED, "host name cannot be resolved: nothing was sent")             \
+    X(TRY_AGAIN, "not possible in this phase of a migration: try again")            \
+    X(NOT_SUPPORTED, "not supported")                                               \
+    X(TOO_LARGE, "value too large: for the server, or to be read")                   \
+    X(BUFFER_TOO_SMALL, "value does not fit the buffer")                            \
+    X(NOT_NUMERIC, "value is not a number")                                         \
+    X(BAD_KEY, "bad key")                                                           \
+    X(BAD_ARGUMENT, "bad argument")                                                 \
+    X(BAD_SERVER, "bad server description")                                         \
+    X(BAD_OPTION, "bad option")                                                     \
+    X(LIMIT_EXCEEDED, "limit exceeded")                                             \
+    X(ILLEGAL_STEP, "step not allowed from here")                                   \
+    X(OUT_OF_MEMORY, "out of memory")                                               \
+    X(LEASED, "no such key: load it and store it with the token")                   \
     X(LEASE_BUSY, "no such key: somebody else is loading it")
 
 typedef enum {
