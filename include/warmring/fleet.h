@@ -146,8 +146,10 @@ WARMRING_API uint64_t warmring_file_steps(const warmring_file_t *file);
 
 /*
  * How many milliseconds the phase has to last yet before `step` may be taken:
- * its hold, or, for FINISH out of SETTLING, max_ttl_s; 0: none. INT64_MAX where
- * max_ttl_s is not declared but needed. Since 0.1.
+ * its hold, and for FINISH out of SETTLING at least max_ttl_s; 0: none.
+ * INT64_MAX where max_ttl_s is not declared but needed. In STABLE it is the
+ * hold before the next migration may begin, whatever the step; none where the
+ * file has never been in another phase. Since 0.1.
  */
 WARMRING_API int64_t warmring_file_hold(const warmring_file_t *file, warmring_step_t step,
                                         int64_t now_ms);

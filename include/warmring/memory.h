@@ -13,7 +13,7 @@ WARMRING_BEGIN_DECLS
 
 /*
  * Replaces malloc, realloc and free for everything this library allocates
- * itself (not for what libmemcached and libc allocate on its behalf).
+ * itself (not for what libmemcached, jansson and libc allocate on its behalf).
  *
  * All three or none: NULL for each restores the C library's. The functions
  * must behave as their namesakes; `allocate` and `resize` may return NULL,

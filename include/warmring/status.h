@@ -17,7 +17,7 @@ WARMRING_BEGIN_DECLS
  * Three groups: answers of a healthy cluster (OK to EXISTS, LEASED and
  * LEASE_BUSY), faults between the caller and a server (PARTIAL to
  * RESOLVE_FAILED), and refusals that mostly cost no traffic (TRY_AGAIN to
- * OUT_OF_MEMORY).
+ * OUT_OF_MEMORY, BAD_FILE and TOPOLOGY_STALE).
  */
 #define WARMRING_STATUS_LIST(X)                                                     \
     X(OK, "success")                                                                \
@@ -46,7 +46,9 @@ WARMRING_BEGIN_DECLS
     X(ILLEGAL_STEP, "step not allowed from here")                                   \
     X(OUT_OF_MEMORY, "out of memory")                                               \
     X(LEASED, "no such key: load it and store it with the token")                   \
-    X(LEASE_BUSY, "no such key: somebody else is loading it")
+    X(LEASE_BUSY, "no such key: somebody else is loading it")                       \
+    X(BAD_FILE, "bad topology file")                                                \
+    X(TOPOLOGY_STALE, "the topology may be out of date: nothing was sent")
 
 typedef enum {
 #define WARMRING_STATUS_ENUM(name, text) WARMRING_##name,

@@ -7,6 +7,7 @@
 
 #include <warmring/client.h>
 #include <warmring/common.h>
+#include <warmring/fleet.h>
 #include <warmring/memory.h>
 #include <warmring/plan.h>
 #include <warmring/ring.h>

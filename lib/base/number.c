@@ -5,6 +5,9 @@
 #include "base/number.h"
 
 #include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
@@ -48,4 +51,29 @@ bool wr_parse_real(const char *text, size_t length, double *number) {
     }
     *number = value / scale;
     return true;
+}
+
+/* The decimal point of the locale may be several bytes. */
+static void put_dot(char *text) {
+    char *out = text;
+    for (const char *in = text; *in != '\0'; in++) {
+        if (strchr("0123456789+-e", *in) != NULL) {
+            *out++ = *in;
+        } else if (out == text || out[-1] != '.') {
+            *out++ = '.';
+        }
+    }
+    *out = '\0';
+}
+
+const char *wr_write_real(char *text, double number) {
+    for (int digits = DBL_DIG; digits <= DBL_DIG + 2; digits++) {
+        snprintf(text, WR_REAL_SIZE, "%.*g", digits, number);
+        double back = strtod(text, NULL); /* by the locale that wrote it */
+        if (back >= number && back <= number) {
+            break;
+        }
+    }
+    put_dot(text);
+    return text;
 }

@@ -13,13 +13,8 @@
 #include "client/bind.h"
 #include "client/read.h"
 #include "client/transports.h"
+#include "topology/file.h"
 #include "topology/topology.h"
-
-/* memcached counts whole seconds and may end an item one early; a stub must
- * outlive every call that could hold it. */
-static uint32_t stub_lifetime(const warmring_options_t *options) {
-    return (uint32_t)(options->max_deadline_ms + 999) / 1000 + 2;
-}
 
 static warmring_status_t configure(warmring_t *client, const void *memc) {
     const warmring_options_t *options = &client->options;
@@ -29,7 +24,7 @@ static warmring_status_t configure(warmring_t *client, const void *memc) {
         .idle_close_ms = (uint32_t)options->idle_close_ms,
         .failure_limit = (uint32_t)options->failure_limit,
         .retry_ms = (uint32_t)options->retry_ms,
-        .stub_lifetime_s = stub_lifetime(options),
+        .stub_lifetime_s = wr_stub_lifetime_s((uint32_t)options->max_deadline_ms),
         .tcp_keepalive = options->tcp_keepalive != 0,
     };
     return wr_transports_make(options, memc, &client->net);

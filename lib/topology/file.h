@@ -5,16 +5,26 @@
 #ifndef WR_TOPOLOGY_FILE_H
 #define WR_TOPOLOGY_FILE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <warmring/fleet.h>
 
 #include "topology/topology.h"
 
+/* What the file can say: jansson's numbers are signed, and sums of times must
+ * not overflow. */
+#define WR_FILE_NUMBER_MAX ((uint64_t)INT64_MAX)
+#define WR_FILE_TIME_MAX ((uint64_t)1 << 53)
+#define WR_FILE_TTL_MAX UINT64_C(4000000000)
+enum { WR_FILE_SIZE_MAX = 64 << 20, WR_FILE_LAG_MAX = 86400, WR_FILE_DEADLINE_MAX = 3600000 };
+
 /* What a server said of itself when the migration began. */
 typedef struct {
     const char *address; /* as wr_cluster_server_t has it */
-    uint64_t cas;        /* its CAS counter: items up to it are ghosts */
+    uint64_t cas;        /* its CAS counter: items up to it are ghosts; at most
+                            INT64_MAX */
     int64_t started;     /* when it started, in Unix seconds by its own clock; a later
                             start voids the watermark. -1: it could not tell */
 } wr_watermark_t;
@@ -34,13 +44,44 @@ struct warmring_file {
     uint32_t lag_s;
     uint32_t max_deadline_ms;
     uint64_t max_ttl_s;
-    bool backwards;                /* the phase was reached by a rollback */
+    bool backwards; /* the phase was reached by a rollback */
     size_t ramp_count;
-    wr_ramp_t *ramps;              /* those that have not ended when it was made */
+    wr_ramp_t *ramps; /* those that have not ended when it was made */
     size_t watermark_count;
-    wr_watermark_t *watermarks;    /* during a migration: of the new ring's servers */
+    wr_watermark_t *watermarks; /* during a migration one for each server of the
+                                   new ring, in its order */
     char *text;
 };
+
+/*
+ * Makes a file out of `parts`, a struct that the caller filled: the topology is
+ * retained, ramps and watermarks are copied, `text` is written and the rest of
+ * the text and of the address pointers need not be set. What does not belong to
+ * the phase is left out: `backwards` of phases that no rollback leads to, ramps
+ * outside WARMING, watermarks in STABLE.
+ *
+ * Returns OK; BAD_ARGUMENT for what cannot be written or read again (a name or
+ * host that is no server string, a number above its limit, watermarks that are
+ * not as many as the servers of the new ring); OUT_OF_MEMORY.
+ */
+warmring_status_t wr_file_make(warmring_file_t **file, const warmring_file_t *parts);
+
+/* warmring_file_create() with this identity. */
+warmring_status_t wr_file_create(warmring_file_t **file, const warmring_topology_t *topology,
+                                 const warmring_file_settings_t *settings, uint64_t id,
+                                 int64_t now_ms);
+
+/* warmring_file_parse() that takes over the rings of `like` (NULL: none) where
+ * the file has the same, so that a mere step builds none. */
+warmring_status_t wr_file_parse(warmring_file_t **file, const char *text, size_t length,
+                                const char *name, const warmring_topology_t *like);
+
+/* How long a stub lives where calls last at most so long: memcached counts
+ * whole seconds and may end an item one early, and a stub must outlive every
+ * call that could hold it. */
+static inline uint32_t wr_stub_lifetime_s(uint32_t max_deadline_ms) {
+    return (max_deadline_ms + 999) / 1000 + 2;
+}
 
 /*
  * The keys that a fleet has on its servers, by its id:

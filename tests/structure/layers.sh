@@ -15,6 +15,7 @@ plan: ring base
 topology: plan ring base
 net: base
 client: net topology plan ring base
+fleet: client net topology plan ring base
 '
 
 # What the pure layers must not include: sockets, files, clocks, threads,
@@ -69,7 +70,7 @@ check_headers() {
 check_users() {
     for directory in tools examples bench; do
         [ ! -d "$1/$directory" ] ||
-            includes "$1/$directory" | grep -E ' "(\.\./)*(lib/)?(base|ring|plan|topology|net|client)/'
+            includes "$1/$directory" | grep -E ' "(\.\./)*(lib/)?(base|ring|plan|topology|net|client|fleet)/'
     done
 }
 
@@ -111,6 +112,7 @@ plant lib/topology/planted.c '#include "../net/server.h"'
 plant lib/topology/planted.c '#include <libmemcached/memcached.h>'
 plant lib/net/planted.c '#include "client/view.h"'
 plant lib/net/planted.c '#include "topology/route.h"'
+plant lib/client/planted.c '#include "fleet/follow.h"'
 plant lib/planted/planted.c 'int x;'
 plant include/warmring/planted.h '#include <sys/types.h>'
 plant include/warmring/planted.h '#include "lib/base/fail.h"'

@@ -18,7 +18,7 @@ missing() {
     done >"$scratch/missing"
 }
 
-for layer in ring plan topology client; do
+for layer in ring plan topology client fleet; do
     header=$source/include/warmring/$layer.h
     missing "$header" "$source/tests/$layer/null.c"
     tap_empty "$scratch/missing" "$layer.h: all of $(functions "$header" | wc -l) functions"
