@@ -12,8 +12,9 @@
 #include "report.h"
 
 static int print_help(const command_t *command) {
-    printf("warmring %s: %s\n\nUsage: warmring %s [OPTION]...\n\n", command->name, command->summary,
-           command->name);
+    const char *operands = command->operands != NULL ? command->operands : "";
+    printf("warmring %s: %s\n\nUsage: warmring %s%s%s [OPTION]...\n\n", command->name,
+           command->summary, command->name, operands[0] != '\0' ? " " : "", operands);
     for (const option_t *option = command->options; option->name != NULL; option++) {
         char left[40];
         snprintf(left, sizeof left, "%s%s%s", option->name, option->value != NULL ? " " : "",
@@ -43,7 +44,7 @@ static int take_option(const command_t *command, char ***arguments, const char *
     size_t i = find_option(command, argument);
     const option_t *option = &command->options[i];
     const char *value = strchr(argument, '=');
-    if (argument[0] != '-' || argument[1] != '-') {
+    if (argument[0] != '-' || argument[1] != '-') { /* an operand too many, or "-s" */
         return misuse("unexpected argument \"%s\"", argument);
     }
     if (option->name == NULL) {
@@ -68,23 +69,91 @@ static int take_option(const command_t *command, char ***arguments, const char *
     return ENDED_WELL;
 }
 
+/* ---- operands ---- */
+
+static size_t count_words(const char *text) {
+    size_t count = 0;
+    for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
+        text += strcspn(text, " ");
+        count++;
+    }
+    return count;
+}
+
+/* Word `index` of the operands, or the last. */
+static const char *word_at(const char *text, size_t index, int *length) {
+    for (; index > 0 && text[strcspn(text, " ")] != '\0'; index--) {
+        text += strcspn(text, " ") + 1;
+    }
+    *length = (int)strcspn(text, " ");
+    return text;
+}
+
+static int check_operands(const command_t *command, size_t count) {
+    size_t least = command->most > 0 ? (size_t)command->least : count_words(command->operands);
+    if (count < least) {
+        int length;
+        const char *word = word_at(command->operands, count, &length);
+        return misuse("%.*s is missing", length, word);
+    }
+    return ENDED_WELL;
+}
+
+/* How many operands there may be. */
+static size_t most_operands(const command_t *command) {
+    if (command->operands == NULL) {
+        return 0;
+    }
+    return command->most > 0 ? (size_t)command->most : count_words(command->operands);
+}
+
+/* Splits the arguments into options and operands; "--" ends the options. */
+static int sort_arguments(const command_t *command, char **arguments, const char **values,
+                          const char **operands) {
+    size_t count = 0;
+    bool options_end = false;
+    for (; *arguments != NULL; arguments++) {
+        const char *argument = *arguments;
+        bool is_option = !options_end && argument[0] == '-' && argument[1] != '\0';
+        int result = ENDED_WELL;
+        if (is_option && strcmp(argument, "--") == 0) {
+            options_end = true;
+        } else if (!is_option && count < most_operands(command)) {
+            operands[count++] = argument;
+        } else {
+            result = take_option(command, &arguments, values);
+        }
+        if (result != ENDED_WELL) {
+            return result;
+        }
+    }
+    return command->operands != NULL ? check_operands(command, count) : ENDED_WELL;
+}
+
 int run_command(const command_t *command, char **arguments) {
     const char *values[MOST_OPTIONS] = {NULL};
     static char name[40];
     snprintf(name, sizeof name, "warmring %s", command->name);
     report_as(name);
-    for (char **argument = arguments; *argument != NULL; argument++) {
-        if (strcmp(*argument, "--help") == 0 || strcmp(*argument, "-h") == 0) {
+    size_t count = 0;
+    for (; arguments[count] != NULL && strcmp(arguments[count], "--") != 0; count++) {
+        if (strcmp(arguments[count], "--help") == 0 || strcmp(arguments[count], "-h") == 0) {
             return print_help(command);
         }
     }
-    for (; *arguments != NULL; arguments++) {
-        int result = take_option(command, &arguments, values);
-        if (result != ENDED_WELL) {
-            return result;
-        }
+    while (arguments[count] != NULL) {
+        count++;
     }
-    return command->run(values);
+    const char **operands = calloc(count + 1, sizeof *operands);
+    if (operands == NULL) {
+        return fail("out of memory: %zu arguments", count);
+    }
+    int result = sort_arguments(command, arguments, values, operands);
+    if (result == ENDED_WELL) {
+        result = command->run(values, operands);
+    }
+    free(operands);
+    return result;
 }
 
 /* ---- values ---- */

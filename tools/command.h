@@ -15,13 +15,17 @@ typedef struct {
 } option_t;
 
 typedef struct {
-    const char *name;
+    const char *name;        /* of one word or two, as in "topology show" */
     const char *summary;     /* one line */
+    const char *operands;    /* as --help has them, "FILE PERCENT"; NULL: none */
+    int least, most;         /* how many operands there may be; most 0: as many as
+                                `operands` has words, all of them */
     const char *text;        /* paragraphs below the options in --help */
     const option_t *options; /* the last one has no name */
     /* values[i] belongs to options[i]: NULL when it was not given, its name
-     * when it takes no value. Returns how the program ends. */
-    int (*run)(const char *const *values);
+     * when it takes no value. `operands` ends with NULL. Returns how the
+     * program ends. */
+    int (*run)(const char *const *values, const char *const *operands);
 } command_t;
 
 extern const command_t balance_command;

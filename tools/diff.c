@@ -241,7 +241,8 @@ static int load_both(diff_t *diff, const char *const *values) {
     return result == ENDED_WELL ? servers_load(values[TO], &to, &diff->to) : result;
 }
 
-static int run(const char *const *values) {
+static int run(const char *const *values, const char *const *operands) {
+    (void)operands;
     diff_t diff = {0};
     double flows = DEFAULT_FLOWS;
     if (values[FROM] == NULL || values[TO] == NULL) {

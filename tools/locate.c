@@ -144,7 +144,8 @@ done:
     return result;
 }
 
-static int run(const char *const *values) {
+static int run(const char *const *values, const char *const *operands) {
+    (void)operands;
     warmring_topology_t *topology;
     ring_choice_t choice = {.dialect_option = "--dialect",
                             .dialect = values[DIALECT],

@@ -250,7 +250,8 @@ static int show(plan_t *plan, const char *const *values) {
     return result;
 }
 
-static int run(const char *const *values) {
+static int run(const char *const *values, const char *const *operands) {
+    (void)operands;
     servers_t servers;
     plan_t plan = {.target = 0.05};
     if (values[SERVERS] == NULL) {

@@ -71,10 +71,21 @@ warmring_status_t wr_file_create(warmring_file_t **file, const warmring_topology
                                  const warmring_file_settings_t *settings, uint64_t id,
                                  int64_t now_ms);
 
-/* warmring_file_parse() that takes over the rings of `like` (NULL: none) where
- * the file has the same, so that a mere step builds none. */
+/* What may be done about the rings of a file that is read. */
+typedef struct {
+    const warmring_topology_t *like; /* NULL: none; its rings are taken over where the
+                                        file has the same, so that a mere step or
+                                        rollout builds none */
+    uint64_t most_points;            /* do not build larger ones now; 0: any */
+} wr_file_rings_t;
+
+/*
+ * warmring_file_parse() with a say about rings (NULL: none). Besides its
+ * errors TRY_AGAIN: nothing is wrong so far, but a ring has more points than
+ * may be built now.
+ */
 warmring_status_t wr_file_parse(warmring_file_t **file, const char *text, size_t length,
-                                const char *name, const warmring_topology_t *like);
+                                const char *name, const wr_file_rings_t *rings);
 
 /* How long a stub lives where calls last at most so long: memcached counts
  * whole seconds and may end an item one early, and a stub must outlive every

@@ -15,7 +15,7 @@
 
 /* What is read so far; the file is made of it. */
 typedef struct {
-    const warmring_topology_t *like;
+    const wr_file_rings_t *rings;
     warmring_phase_t phase;
     uint64_t epoch;
     uint64_t seed;
@@ -340,7 +340,7 @@ static warmring_status_t read_migration_head(const wr_node_t *migration, reading
         status = wr_node_member(migration, "ring", &member);
     }
     if (status == WARMRING_OK) {
-        status = wr_file_ring(&member, reading->like, &reading->cluster[WARMRING_NEW_RING]);
+        status = wr_file_ring(&member, reading->rings, &reading->cluster[WARMRING_NEW_RING]);
     }
     return status;
 }
@@ -384,7 +384,7 @@ static warmring_status_t read_root(const wr_node_t *root, reading_t *reading) {
         status = wr_node_member(root, "ring", &member);
     }
     return status == WARMRING_OK
-               ? wr_file_ring(&member, reading->like, &reading->cluster[WARMRING_OLD_RING])
+               ? wr_file_ring(&member, reading->rings, &reading->cluster[WARMRING_OLD_RING])
                : status;
 }
 
@@ -405,9 +405,10 @@ static warmring_status_t read_file(const wr_node_t *root, reading_t *reading) {
 }
 
 warmring_status_t wr_file_parse(warmring_file_t **file, const char *text, size_t length,
-                                const char *name, const warmring_topology_t *like) {
+                                const char *name, const wr_file_rings_t *rings) {
     wr_document_t document;
-    reading_t reading = {.like = like};
+    static const wr_file_rings_t no_say = {0};
+    reading_t reading = {.rings = rings != NULL ? rings : &no_say};
     *file = NULL;
     warmring_status_t status = wr_document_open(&document, name, text, length);
     if (status != WARMRING_OK) {

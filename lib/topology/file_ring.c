@@ -295,24 +295,46 @@ static bool is_like(const draft_t *draft, const wr_cluster_t *cluster, const wr_
     return i == draft->count;
 }
 
-static wr_cluster_t *find_like(const draft_t *draft, const warmring_topology_t *like) {
-    wr_build_t build;
-    if (like == NULL || wr_check_options(&draft->options, &build) != WARMRING_OK) {
-        return NULL;
-    }
-    for (int side = WARMRING_OLD_RING; side <= WARMRING_NEW_RING; side++) {
-        if (is_like(draft, like->cluster[side], &build)) {
+static wr_cluster_t *find_like(const draft_t *draft, const wr_build_t *build,
+                               const warmring_topology_t *like) {
+    for (int side = WARMRING_OLD_RING; like != NULL && side <= WARMRING_NEW_RING; side++) {
+        if (is_like(draft, like->cluster[side], build)) {
             return wr_cluster_retain(like->cluster[side]);
         }
     }
     return NULL;
 }
 
-static warmring_status_t build(const draft_t *draft, const warmring_topology_t *like,
-                               wr_cluster_t **cluster) {
-    *cluster = find_like(draft, like);
-    if (*cluster != NULL) {
+/* TRY_AGAIN for a good ring that is too large to be built now. A bad one is
+ * for building to find, which is quick then. */
+static warmring_status_t check_size(const draft_t *draft, const wr_build_t *build, uint64_t most) {
+    wr_members_t members;
+    uint64_t points = 0;
+    if (most == 0 || wr_check_servers(draft->servers, draft->count, build) != WARMRING_OK) {
         return WARMRING_OK;
+    }
+    warmring_status_t status = WARMRING_OK;
+    if (!wr_members_copy(&members, draft->servers, draft->count)) {
+        status = wr_fail_memory();
+    } else if (wr_check_points(&members, build, &points) == WARMRING_OK && points > most) {
+        status = wr_fail(WARMRING_TRY_AGAIN, "a ring of %llu points", (unsigned long long)points);
+    }
+    wr_members_free(&members);
+    return status;
+}
+
+static warmring_status_t build(const draft_t *draft, const wr_file_rings_t *rings,
+                               wr_cluster_t **cluster) {
+    wr_build_t options;
+    if (wr_check_options(&draft->options, &options) == WARMRING_OK) {
+        *cluster = find_like(draft, &options, rings->like);
+        warmring_status_t status = WARMRING_OK;
+        if (*cluster == NULL) {
+            status = check_size(draft, &options, rings->most_points);
+        }
+        if (*cluster != NULL || status != WARMRING_OK) {
+            return status;
+        }
     }
     warmring_status_t status =
         wr_cluster_create(cluster, draft->servers, draft->count, &draft->options);
@@ -320,7 +342,7 @@ static warmring_status_t build(const draft_t *draft, const warmring_topology_t *
                                                                      : blame(draft, status);
 }
 
-warmring_status_t wr_file_ring(const wr_node_t *node, const warmring_topology_t *like,
+warmring_status_t wr_file_ring(const wr_node_t *node, const wr_file_rings_t *rings,
                                wr_cluster_t **cluster) {
     static const char *const keys[] = {"dialect",  "points_per_weight", "max_points", "hash",
                                        "hash_tag", "servers",           NULL};
@@ -334,7 +356,7 @@ warmring_status_t wr_file_ring(const wr_node_t *node, const warmring_topology_t 
         status = read_servers(&draft);
     }
     if (status == WARMRING_OK) {
-        status = build(&draft, like, cluster);
+        status = build(&draft, rings, cluster);
     }
     wr_free(draft.servers);
     wr_free(draft.hosts);
