@@ -117,11 +117,13 @@ warmring_file_read(warmring_file_t **file, const char *path, uint32_t mode);
 /*
  * Puts `file` in the place of `expected`, which was read from `path` (NULL:
  * there must be none yet): written beside it, synced, renamed, with the mode
- * and owner of the old one. Whoever reads `path` sees the one or the other.
+ * and owner of the old one (a new one: 0644). Whoever reads `path` sees the one
+ * or the other. Of a symbolic link, what it leads to is replaced.
  *
  * Returns OK; TRY_AGAIN when the file is no longer `expected` (somebody else
  * changed it) or somebody else is changing it; BAD_FILE with the system's
- * reason: nothing has changed then. Since 0.1.
+ * reason; OUT_OF_MEMORY. Unless OK nothing has changed, but for the one BAD_FILE
+ * that says that the file is in place. Since 0.1.
  */
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
 warmring_file_replace(const warmring_file_t *file, const char *path,
