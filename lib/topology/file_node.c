@@ -4,6 +4,7 @@
  */
 #include "topology/file_node.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,8 +24,11 @@ static const char *short_name(const char *name) {
     return length > NAME_SHOWN ? name + length - NAME_SHOWN : name;
 }
 
-static warmring_status_t refuse_text(const wr_document_t *document, const json_error_t *error) {
-    if (error->text[0] == '\0' || json_error_code(error) == json_error_out_of_memory) {
+/* jansson takes a token that it has no memory for as a bad one, but leaves
+ * the allocator's errno as it is. */
+static warmring_status_t refuse_text(const wr_document_t *document, const json_error_t *error,
+                                     int reason) {
+    if (error->text[0] == '\0' || reason == ENOMEM) {
         return wr_fail_memory();
     }
     return wr_fail(WARMRING_BAD_FILE, "%s:%d: %s", short_name(document->name),
@@ -48,9 +52,11 @@ warmring_status_t wr_document_open(wr_document_t *document, const char *name, co
     if (!wr_c_locale_enter(&locale)) {
         return wr_fail_memory();
     }
+    errno = 0;
     document->root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+    int reason = errno;
     wr_c_locale_leave(&locale);
-    return document->root != NULL ? WARMRING_OK : refuse_text(document, &error);
+    return document->root != NULL ? WARMRING_OK : refuse_text(document, &error, reason);
 }
 
 void wr_document_close(wr_document_t *document) {
