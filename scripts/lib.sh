@@ -19,6 +19,7 @@ header libhashkit-1.0/hashkit.h libmemcached-dev build
 module libxxhash libxxhash-dev build
 module libdeflate libdeflate-dev build
 module jansson libjansson-dev build
+module yaml-0.1 libyaml-dev build
 command memcached memcached test
 command python3 python3 test
 command clang clang clang

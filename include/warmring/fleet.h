@@ -11,7 +11,7 @@
  *
  * Clients follow the file: warmring_open_file(). Operators change it: the
  * functions below named warmring_fleet_..., or the command warmring-migrate(1),
- * which is made of them.
+ * which is made of them. warmring_import() reads what a cluster runs on so far.
  *
  * Three things keep processes consistent that nobody coordinates:
  *
@@ -220,6 +220,58 @@ warmring_fleet_step(const warmring_file_t *file, warmring_step_t step,
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
 warmring_fleet_announce(const warmring_file_t *file, const warmring_options_t *options,
                         uint32_t deadline_ms);
+
+/* ---- adoption ------------------------------------------------------------ */
+
+typedef struct warmring_import warmring_import_t;
+
+/* How to read somebody else's configuration. */
+typedef struct {
+    size_t size;
+    const char *name;    /* what error texts call the text; NULL: the format */
+    const char *section; /* the pool or upstream, where there are several */
+    const warmring_ring_options_t *ring; /* for "list", which does not tell;
+                                            NULL: defaults */
+} warmring_import_options_t;
+
+#define WARMRING_IMPORT_OPTIONS_INIT {sizeof(warmring_import_options_t), NULL, NULL, NULL}
+
+/*
+ * Makes a topology out of the configuration of a running cluster, on which
+ * every key has the owner that it has there: where a migration begins.
+ * Formats:
+ *
+ *   libmemcached  a configuration string, --SERVER=... --DISTRIBUTION=...
+ *   twemproxy     its YAML file, of which `section` is one pool
+ *   nginx         its configuration, or a part of it, of which `section` is
+ *                 one upstream block, with `hash KEY consistent`
+ *   list          server strings, as warmring_topology_parse() reads them
+ *
+ * What concerns clients or cannot be carried over is told by notes. What would
+ * give keys other owners is refused.
+ *
+ * Returns OK; BAD_FILE for what is no such configuration: the text has name and
+ * line and quotes the piece; NOT_SUPPORTED, in the same way, for one that
+ * warmring has no ring for, and for twemproxy in a library built without
+ * libyaml; BAD_ARGUMENT for an unknown format; the errors of
+ * warmring_topology_create(). Since 0.1.
+ */
+WARMRING_API WARMRING_MUST_CHECK warmring_status_t
+warmring_import(warmring_import_t **import, const char *format, const char *text, size_t length,
+                const warmring_import_options_t *options);
+
+/* The name of format `index`, from 0 on; NULL past the last. Since 0.1. */
+WARMRING_API const char *warmring_import_format(size_t index);
+
+/* The topology; belongs to the import, retain it to keep it. Since 0.1. */
+WARMRING_API const warmring_topology_t *
+warmring_import_topology(const warmring_import_t *import);
+
+/* Note `index`, a line; NULL past the last. Belongs to the import. Since 0.1. */
+WARMRING_API const char *warmring_import_note(const warmring_import_t *import, size_t index);
+
+/* NULL is fine. Since 0.1. */
+WARMRING_API void warmring_import_free(warmring_import_t *import);
 
 WARMRING_END_DECLS
 
