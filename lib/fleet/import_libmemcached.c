@@ -7,6 +7,15 @@
  * order of servers decides under modula, and of ties. Where keys are hashed
  * with their namespace, owners depend on it; there is no such ring here. All
  * other words are about the client, and noted.
+ *
+ * libmemcached obeys each word as it comes, and the order of words shows (in
+ * 1.1.4; tests/fleet/import_live.c asks it):
+ *
+ * - Under consistent, any weight above 1 makes points by weight, but
+ *   --DISTRIBUTION turns that off again: only a weight behind it counts.
+ * - Points without weights are made with the hash for keys, when a server comes
+ *   or the distribution is set. A --HASH behind both is used for keys alone, so
+ *   keys have one hash and points another. No ring here is so.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +38,8 @@ typedef struct {
 typedef struct {
     wr_import_t *import;
     bool sort;
+    bool weighted;           /* a weight above 1 counts */
+    const char *points_hash; /* when points were made last */
     bool hash_with_namespace;
     bool has_namespace;
 } reading_t;
@@ -77,6 +88,8 @@ static warmring_status_t take_server(reading_t *reading, const word_t *word) {
     if (!(list.servers[0].weight > 0)) {
         list.servers[0].weight = 1; /* as libmemcached takes it */
     }
+    reading->weighted = reading->weighted || list.servers[0].weight > 1;
+    reading->points_hash = reading->import->ring.hash;
     status = wr_import_add(reading->import, &list.servers[0]);
     wr_server_list_free(&list);
     return status;
@@ -95,6 +108,8 @@ static warmring_status_t take_distribution(reading_t *reading, const word_t *wor
     } else {
         return refuse(reading, WARMRING_BAD_FILE, word, "not consistent, modula or random");
     }
+    reading->weighted = false;
+    reading->points_hash = reading->import->ring.hash;
     return WARMRING_OK; /* the hash behind a comma decides no owner */
 }
 
@@ -119,6 +134,7 @@ static warmring_status_t take_hash(reading_t *reading, const word_t *word) {
 static warmring_status_t take_sort(reading_t *reading, const word_t *word) {
     (void)word;
     reading->sort = true;
+    reading->points_hash = reading->import->ring.hash;
     return wr_import_note(reading->import,
                           "--SORT-HOSTS: the servers are in the order of their names here; one "
                           "that is added later has to be put where it belongs");
@@ -269,6 +285,27 @@ static int compare_servers(const void *left, const void *right) {
     return order != 0 ? order : port_a - port_b;
 }
 
+/* What the order of words made of a ring with points. */
+static warmring_status_t apply_order(reading_t *reading) {
+    wr_import_t *import = reading->import;
+    bool ignored = false;
+    if (strcmp(import->ring.dialect, "modula") == 0 || reading->weighted) {
+        return WARMRING_OK;
+    }
+    if (reading->points_hash != import->ring.hash) {
+        return wr_import_fail(import, WARMRING_NOT_SUPPORTED, 1,
+                              "--HASH behind the servers and --DISTRIBUTION: libmemcached has made "
+                              "its points with another hash by then; no ring here is so");
+    }
+    for (size_t i = 0; i < import->count; i++) {
+        ignored = ignored || import->servers[i].weight > 1;
+        import->servers[i].weight = 1;
+    }
+    return ignored ? wr_import_note(import, "weights before --DISTRIBUTION: libmemcached ignores "
+                                            "them, every server has weight 1 here")
+                   : WARMRING_OK;
+}
+
 static warmring_status_t finish(reading_t *reading) {
     if (reading->hash_with_namespace && reading->has_namespace) {
         return wr_import_fail(reading->import, WARMRING_NOT_SUPPORTED, 1,
@@ -279,7 +316,7 @@ static warmring_status_t finish(reading_t *reading) {
         qsort(reading->import->servers, reading->import->count, sizeof *reading->import->servers,
               compare_servers);
     }
-    return WARMRING_OK;
+    return apply_order(reading);
 }
 
 static warmring_status_t read_words(wr_import_t *import) {

@@ -22,11 +22,15 @@
     X("topology", warmring_file_edit(file, NULL, 0, &result))      \
     X("result", warmring_file_edit(file, topology, 0, NULL))       \
     X("file", warmring_file_rollout(NULL, NULL, 0, 0, 0, &result)) \
-    X("result", warmring_file_rollout(file, NULL, 0, 0, 0, NULL))
+    X("result", warmring_file_rollout(file, NULL, 0, 0, 0, NULL))  \
+    X("import", warmring_import(NULL, "list", "h", 1, NULL))       \
+    X("format", warmring_import(&import, NULL, "h", 1, NULL))      \
+    X("text", warmring_import(&import, "list", NULL, 1, NULL))
 
 int main(void) {
     warmring_topology_t *topology;
     warmring_file_t *file, *result = (void *)&result;
+    warmring_import_t *import = (void *)&import;
     warmring_file_settings_t settings = WARMRING_FILE_SETTINGS_INIT;
     if (warmring_topology_parse(&topology, "a", NULL, 1) != WARMRING_OK ||
         warmring_file_create(&file, topology, NULL, 0) != WARMRING_OK) {
@@ -34,6 +38,7 @@ int main(void) {
     }
     NULL_LIST(NULL_CHECK)
     tap_ok(result == NULL, "no file");
+    tap_ok(import == NULL, "no import");
     warmring_file_free(NULL);
     warmring_file_free(file);
     warmring_topology_release(topology);
