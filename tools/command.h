@@ -32,6 +32,10 @@ extern const command_t balance_command;
 extern const command_t diff_command;
 extern const command_t locate_command;
 extern const command_t plan_command;
+extern const command_t topology_check_command;
+extern const command_t topology_import_command;
+extern const command_t topology_init_command;
+extern const command_t topology_show_command;
 
 /*
  * Reads the arguments behind the command's name and runs it.

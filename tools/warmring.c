@@ -16,10 +16,10 @@
 #include "report.h"
 
 static const command_t *const commands[] = {
-    &locate_command,
-    &plan_command,
-    &diff_command,
-    &balance_command,
+    &locate_command,         &plan_command,
+    &diff_command,           &balance_command,
+    &topology_init_command,  &topology_show_command,
+    &topology_check_command, &topology_import_command,
 };
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
