@@ -26,7 +26,7 @@ for command in locate plan diff balance; do
     sed 's/^/#   /' "$scratch/difference"
 done
 if command -v man >/dev/null; then
-    for page in "$source"/docs/man/*.1; do
+    for page in "$source"/docs/man/*.[15]; do
         LC_ALL=C MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$page" 2>&1 >/dev/null |
             grep -v 'cannot set locale' >"$scratch/warnings"
         tap_empty "$scratch/warnings" "$(basename "$page") formats without a warning"
