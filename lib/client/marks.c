@@ -36,10 +36,10 @@ void wr_marks_release(wr_marks_t *marks) {
 }
 
 warmring_status_t wr_mark_probe(wr_mark_t *mark, wr_server_t *server, wr_deadline_t deadline) {
-    uint64_t cas = 0;
-    warmring_status_t status = wr_server_probe_cas(server, deadline, &cas);
+    wr_probe_t probe = {0, -1};
+    warmring_status_t status = wr_server_probe_cas(server, deadline, &probe);
     if (status == WARMRING_OK) {
-        atomic_store(&mark->watermark, cas);
+        atomic_store(&mark->watermark, probe.cas);
     }
     return status;
 }
@@ -49,10 +49,10 @@ static bool was_restarted(wr_mark_t *mark, wr_server_t *server, uint64_t waterma
                           wr_deadline_t deadline) {
     wr_time_t checked = atomic_load(&mark->checked_at);
     wr_time_t now = wr_now();
-    uint64_t counter = 0;
+    wr_probe_t probe = {0, -1};
     return now - checked >= ns_per_second &&
            atomic_compare_exchange_strong(&mark->checked_at, &checked, now) &&
-           wr_server_probe_cas(server, deadline, &counter) == WARMRING_OK && counter < watermark &&
+           wr_server_probe_cas(server, deadline, &probe) == WARMRING_OK && probe.cas < watermark &&
            atomic_compare_exchange_strong(&mark->watermark, &watermark, 0);
 }
 

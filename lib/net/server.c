@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/number.h"
+#include "net/lines.h"
 
 static _Atomic uint64_t last_id;
 
@@ -133,7 +135,8 @@ void wr_server_count(const wr_server_t *server, warmring_server_counters_t *coun
     counters->misses += totals.misses;
 }
 
-warmring_status_t wr_server_probe_cas(wr_server_t *server, wr_deadline_t deadline, uint64_t *cas) {
+/* The CAS value of an item stored just now. */
+static warmring_status_t probe_counter(wr_server_t *server, wr_deadline_t deadline, uint64_t *cas) {
     char key[80];
     int length =
         snprintf(key, sizeof key, "warmring:probe:%x-%" PRIx64 "-%" PRIx64, (unsigned)getpid(),
@@ -154,6 +157,39 @@ warmring_status_t wr_server_probe_cas(wr_server_t *server, wr_deadline_t deadlin
     }
     *cas = get.cas_out;
     return get.status;
+}
+
+/* Of `stats`: -1 until seen. */
+typedef struct {
+    int64_t time, uptime;
+} started_t;
+
+static void read_clock(void *context, const char *name, const char *value) {
+    started_t *seen = context;
+    uint64_t number;
+    if (wr_parse_uint(value, strlen(value), INT64_MAX, &number)) {
+        seen->time = strcmp(name, "time") == 0 ? (int64_t)number : seen->time;
+        seen->uptime = strcmp(name, "uptime") == 0 ? (int64_t)number : seen->uptime;
+    }
+}
+
+static int64_t probe_start(const wr_server_t *server, wr_deadline_t deadline) {
+    started_t seen = {-1, -1};
+    wr_detail_t detail;
+    wr_detail_save(&detail);
+    warmring_status_t status = wr_server_stats(server, NULL, read_clock, &seen, deadline);
+    if (status != WARMRING_OK) {
+        wr_detail_restore(&detail);
+    }
+    return status == WARMRING_OK && seen.uptime >= 0 && seen.time >= seen.uptime
+               ? seen.time - seen.uptime
+               : -1;
+}
+
+warmring_status_t wr_server_probe_cas(wr_server_t *server, wr_deadline_t deadline,
+                                      wr_probe_t *probe) {
+    probe->started = probe_start(server, wr_deadline_share(deadline, 2));
+    return probe_counter(server, deadline, &probe->cas);
 }
 
 void wr_detail_save(wr_detail_t *detail) {

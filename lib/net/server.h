@@ -64,11 +64,20 @@ void wr_server_tick(wr_server_t *server, wr_deadline_t deadline);
 /* Fills everything but `name`. */
 void wr_server_count(const wr_server_t *server, warmring_server_counters_t *counters);
 
+/* What a watermark is made of. */
+typedef struct {
+    uint64_t cas;    /* the server's CAS counter */
+    int64_t started; /* when it started, in Unix seconds by its own clock, the
+                        same as long as it runs; -1: it cannot tell */
+} wr_probe_t;
+
 /*
- * What a watermark is made of: the server's present CAS counter, asked on one
- * connection. OK and *cas; NOT_SUPPORTED for a server without CAS (`-C`);
- * any fault.
+ * Asks a server for both, first when it started, so that a restart between the
+ * two shows later on. OK and *probe; NOT_SUPPORTED for a server without CAS
+ * (`-C`); any fault. A server that keeps when it started to itself, as one
+ * that wants a login does, is no fault.
  */
-warmring_status_t wr_server_probe_cas(wr_server_t *server, wr_deadline_t deadline, uint64_t *cas);
+warmring_status_t wr_server_probe_cas(wr_server_t *server, wr_deadline_t deadline,
+                                      wr_probe_t *probe);
 
 #endif

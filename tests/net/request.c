@@ -221,13 +221,16 @@ static void check_rest(void) {
     call.request.sink = NULL;
     tap_status(net_run(&call, 5000), WARMRING_OK, "%s: no sink", kind);
 
-    uint64_t first = 0;
-    uint64_t second = 0;
+    wr_probe_t first = {0, 0};
+    wr_probe_t second = {0, 0};
     wr_deadline_t deadline = wr_deadline_in_ms(5000);
     tap_status(wr_server_probe_cas(server, deadline, &first), WARMRING_OK, "%s: probe", kind);
     run(WR_SET, "x", "y");
     tap_status(wr_server_probe_cas(server, deadline, &second), WARMRING_OK, "%s: again", kind);
-    tap_ok(second == first + 2, "%s: two stores later", kind);
+    tap_ok(second.cas == first.cas + 2, "%s: two stores later", kind);
+    tap_ok(first.started > time(NULL) - 600 && first.started <= time(NULL), "%s: when it started",
+           kind);
+    tap_int(second.started, first.started, "%s: which does not change", kind);
 
     tap_status(run(WR_FLUSH, NULL, NULL), WARMRING_OK, "%s: flush", kind);
     sees("big", "END\r\n", "is empty");
@@ -260,9 +263,9 @@ static void check_all(const char *name, const fixture_t *fixture, size_t index,
 static void check_without_cas(wr_net_config_t *config) {
     const char *arguments[] = {"-C", NULL};
     fixture_t *fixture = fixture_start(1, arguments);
-    uint64_t cas = 0;
+    wr_probe_t probe = {0, 0};
     server = net_server(fixture, 0, config);
-    tap_status(wr_server_probe_cas(server, wr_deadline_in_ms(5000), &cas), WARMRING_NOT_SUPPORTED,
+    tap_status(wr_server_probe_cas(server, wr_deadline_in_ms(5000), &probe), WARMRING_NOT_SUPPORTED,
                "a server without cas is found out");
     tap_contains(warmring_error_detail(), "-C", "and why");
     wr_server_release(server);

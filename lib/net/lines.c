@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The socket of a conversation in lines, and `stats`.
+ */
+#include "net/lines.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/memory.h"
+#include "net/address.h"
+#include "net/meta_connection.h"
+
+enum { ADDRESSES = 8, COMMAND_MAX = 128 };
+
+/* ---- the socket ---------------------------------------------------------- */
+
+warmring_status_t wr_lines_open(wr_lines_t **lines, const wr_server_t *server,
+                                wr_deadline_t deadline) {
+    wr_address_t addresses[ADDRESSES];
+    const char *label = wr_server_address(server);
+    size_t count = 0;
+    *lines = NULL;
+    warmring_status_t status = wr_resolve(label, wr_server_host(server), wr_server_port(server),
+                                          deadline, addresses, ADDRESSES, &count);
+    if (status != WARMRING_OK) {
+        return status;
+    }
+    wr_lines_t *opened = wr_malloc(sizeof *opened);
+    if (opened == NULL) {
+        return wr_fail_memory();
+    }
+    status = WARMRING_CONNECT_FAILED;
+    for (size_t i = 0; i < count && status != WARMRING_OK; i++) {
+        status = wr_meta_socket(label, &addresses[i], false, wr_deadline_share(deadline, count - i),
+                                &opened->descriptor);
+    }
+    if (status != WARMRING_OK) {
+        wr_free(opened);
+        return status;
+    }
+    opened->label = label;
+    opened->start = opened->end = 0;
+    *lines = opened;
+    return WARMRING_OK;
+}
+
+void wr_lines_close(wr_lines_t *lines) {
+    if (lines != NULL) {
+        close(lines->descriptor);
+        wr_free(lines);
+    }
+}
+
+static warmring_status_t lose(const wr_lines_t *lines, ssize_t result) {
+    return result == 0
+               ? wr_fail(WARMRING_CONNECTION_LOST, "%s: connection lost (closed by the server)",
+                         lines->label)
+               : wr_fail(WARMRING_CONNECTION_LOST, "%s: connection lost (%m)", lines->label);
+}
+
+/* Waits for the socket; OK when it is worth another try. */
+static warmring_status_t await(const wr_lines_t *lines, short events, wr_deadline_t deadline) {
+    struct pollfd wait = {.fd = lines->descriptor, .events = events};
+    int left = wr_deadline_left_ms(deadline);
+    if (left == 0 || (poll(&wait, 1, left) == 0 && wr_deadline_passed(deadline))) {
+        return wr_fail(WARMRING_TIMEOUT, "%s: no answer in time", lines->label);
+    }
+    return WARMRING_OK;
+}
+
+static bool is_later(ssize_t length) {
+    return length < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+}
+
+warmring_status_t wr_lines_send(wr_lines_t *lines, const char *command, wr_deadline_t deadline) {
+    size_t left = strlen(command);
+    while (left > 0) {
+        ssize_t length = send(lines->descriptor, command, left, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (length > 0) {
+            command += length;
+            left -= (size_t)length;
+        } else if (!is_later(length)) {
+            return lose(lines, length);
+        } else {
+            warmring_status_t status = await(lines, POLLOUT, deadline);
+            if (status != WARMRING_OK) {
+                return status;
+            }
+        }
+    }
+    return WARMRING_OK;
+}
+
+static warmring_status_t receive(wr_lines_t *lines, wr_deadline_t deadline) {
+    memmove(lines->buffer, lines->buffer + lines->start, lines->end - lines->start);
+    lines->end -= lines->start;
+    lines->start = 0;
+    for (;;) {
+        ssize_t length = recv(lines->descriptor, lines->buffer + lines->end,
+                              sizeof lines->buffer - lines->end, MSG_DONTWAIT);
+        if (length > 0) {
+            lines->end += (size_t)length;
+            return WARMRING_OK;
+        }
+        if (!is_later(length)) {
+            return lose(lines, length);
+        }
+        warmring_status_t status = await(lines, POLLIN, deadline);
+        if (status != WARMRING_OK) {
+            return status;
+        }
+    }
+}
+
+/* The line that ends in the LF at `end`. */
+static warmring_status_t take_line(wr_lines_t *lines, char *end, const char **line) {
+    char *begin = lines->buffer + lines->start;
+    lines->start += (size_t)(end - begin) + 1;
+    end -= end > begin && end[-1] == '\r';
+    *end = '\0';
+    *line = begin;
+    return strlen(begin) == (size_t)(end - begin)
+               ? WARMRING_OK
+               : wr_fail(WARMRING_PROTOCOL_ERROR, "%s: a byte 0 in its answer", lines->label);
+}
+
+warmring_status_t wr_lines_next(wr_lines_t *lines, wr_deadline_t deadline, const char **line) {
+    size_t scanned = 0;
+    for (;;) {
+        char *begin = lines->buffer + lines->start;
+        size_t length = lines->end - lines->start;
+        char *end = memchr(begin + scanned, '\n', length - scanned);
+        if (end != NULL) {
+            return take_line(lines, end, line);
+        }
+        if (length > WR_LINE_MAX) {
+            return wr_fail(WARMRING_PROTOCOL_ERROR, "%s: a line of its answer is too long",
+                           lines->label);
+        }
+        scanned = length;
+        warmring_status_t status = receive(lines, deadline);
+        if (status != WARMRING_OK) {
+            return status;
+        }
+    }
+}
+
+/* ---- stats ----------------------------------------------------------------- */
+
+/* STAT NAME VALUE; false when it is something else. */
+static bool read_stat(const char *line, wr_stat_reader_t *reader, void *context) {
+    static const char word[] = "STAT ";
+    char name[128];
+    if (strncmp(line, word, sizeof word - 1) != 0) {
+        return false;
+    }
+    line += sizeof word - 1;
+    size_t length = strcspn(line, " ");
+    if (length == 0 || length >= sizeof name) {
+        return false;
+    }
+    memcpy(name, line, length);
+    name[length] = '\0';
+    reader(context, name, line[length] == ' ' ? line + length + 1 : line + length);
+    return true;
+}
+
+static warmring_status_t read_stats(wr_lines_t *lines, wr_stat_reader_t *reader, void *context,
+                                    wr_deadline_t deadline) {
+    for (;;) {
+        const char *line;
+        warmring_status_t status = wr_lines_next(lines, deadline, &line);
+        if (status != WARMRING_OK || strcmp(line, "END") == 0) {
+            return status;
+        }
+        if (!read_stat(line, reader, context)) {
+            return wr_fail(WARMRING_SERVER_ERROR, "%s: the server answered stats with: %.100s",
+                           lines->label, line);
+        }
+    }
+}
+
+warmring_status_t wr_server_stats(const wr_server_t *server, const char *group,
+                                  wr_stat_reader_t *reader, void *context, wr_deadline_t deadline) {
+    char command[COMMAND_MAX];
+    wr_lines_t *lines;
+    snprintf(command, sizeof command, "stats%s%.64s\r\n", group != NULL ? " " : "",
+             group != NULL ? group : "");
+    warmring_status_t status = wr_lines_open(&lines, server, deadline);
+    if (status == WARMRING_OK) {
+        status = wr_lines_send(lines, command, deadline);
+    }
+    if (status == WARMRING_OK) {
+        status = read_stats(lines, reader, context, deadline);
+    }
+    wr_lines_close(lines);
+    return status;
+}
