@@ -94,13 +94,7 @@ static inline uint32_t wr_stub_lifetime_s(uint32_t max_deadline_ms) {
     return (max_deadline_ms + 999) / 1000 + 2;
 }
 
-/*
- * The keys that a fleet has on its servers, by its id:
- *
- *   warmring:<16 hex digits>:steps            the fence: `steps`, decimal
- *   warmring:<16 hex digits>:partial:ADDRESS  a new owner that missed deletions:
- *                                             the migration's epoch at PREPARED
- */
+/* Room for the keys that a fleet has on its servers, see fleet/keys.h. */
 enum { WR_FLEET_KEY_SIZE = 250 };
 
 #endif
