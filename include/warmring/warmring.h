@@ -5,6 +5,7 @@
 #ifndef WARMRING_WARMRING_H
 #define WARMRING_WARMRING_H
 
+#include <warmring/admin.h>
 #include <warmring/client.h>
 #include <warmring/common.h>
 #include <warmring/fleet.h>
