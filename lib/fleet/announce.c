@@ -42,14 +42,10 @@ static wr_request_t read_of(wr_server_t *server, const char *key, size_t length,
     return (wr_request_t){.server = server, .verb = WR_GET, .key = {key, length}, .sink = sink};
 }
 
-/* The count an answer has; 0 for what is none. */
-static uint64_t count_of(const fence_t *fence) {
-    uint64_t steps = 0;
-    if (fence->request.status != WARMRING_OK ||
-        !wr_parse_uint(fence->number, fence->request.value_length, UINT64_MAX, &steps)) {
-        return 0;
-    }
-    return steps;
+/* Whether an answer has a count. */
+static bool read_count(const fence_t *fence, uint64_t *steps) {
+    return fence->request.status == WARMRING_OK &&
+           wr_parse_uint(fence->number, fence->request.value_length, UINT64_MAX, steps);
 }
 
 /* Runs the requests of those that are not done. */
@@ -82,7 +78,9 @@ static void answer(const announcement_t *announcement, fence_t *fence, uint32_t 
     warmring_status_t status = fence->request.status;
     bool there = status == WARMRING_OK || status == WARMRING_BUFFER_TOO_SMALL;
     uint64_t cas = fence->request.cas_out;
-    if ((!there && status != WARMRING_NOT_FOUND) || count_of(fence) >= announcement->steps) {
+    uint64_t steps;
+    bool is_late = read_count(fence, &steps) && steps >= announcement->steps;
+    if (is_late || (!there && status != WARMRING_NOT_FOUND)) {
         fence->done = true;
         return;
     }
@@ -174,8 +172,9 @@ warmring_status_t warmring_fleet_fence(const warmring_file_t *file, size_t index
     fence.sink = wr_buffer_sink(fence.number, sizeof fence.number);
     fence.request = read_of(crew.server[index], key, length, &fence.sink.sink);
     wr_run_one(&fence.request, crew.deadline);
-    *steps = count_of(&fence);
     wr_crew_close(&crew);
-    return fence.request.status == WARMRING_BUFFER_TOO_SMALL ? WARMRING_NOT_FOUND
-                                                             : fence.request.status;
+    status = fence.request.status;
+    bool is_none = (status == WARMRING_OK && !read_count(&fence, steps)) ||
+                   status == WARMRING_BUFFER_TOO_SMALL;
+    return is_none ? WARMRING_NOT_FOUND : status;
 }
