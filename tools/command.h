@@ -31,7 +31,17 @@ typedef struct {
 extern const command_t balance_command;
 extern const command_t diff_command;
 extern const command_t locate_command;
+extern const command_t migrate_announce_command;
+extern const command_t migrate_begin_command;
+extern const command_t migrate_commit_command;
+extern const command_t migrate_finish_command;
+extern const command_t migrate_rollback_command;
+extern const command_t migrate_status_command;
+extern const command_t migrate_warm_command;
 extern const command_t plan_command;
+extern const command_t reweight_command;
+extern const command_t stat_command;
+extern const command_t sweep_command;
 extern const command_t topology_check_command;
 extern const command_t topology_import_command;
 extern const command_t topology_init_command;

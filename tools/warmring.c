@@ -20,6 +20,11 @@ static const command_t *const commands[] = {
     &diff_command,           &balance_command,
     &topology_init_command,  &topology_show_command,
     &topology_check_command, &topology_import_command,
+    &reweight_command,       &migrate_begin_command,
+    &migrate_warm_command,   &migrate_commit_command,
+    &migrate_finish_command, &migrate_rollback_command,
+    &migrate_status_command, &migrate_announce_command,
+    &sweep_command,          &stat_command,
 };
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };

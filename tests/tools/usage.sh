@@ -8,13 +8,13 @@
 # ---- help ----
 
 ends 0 --help
-for command in locate plan diff balance; do
+for command in locate plan diff balance reweight migrate sweep stat; do
     says out "  $command "
 done
 ends 0 --version
 says out "warmring $(sed -n 's/#define WARMRING_VERSION_STRING "\(.*\)"/\1/p' \
     "$source/include/warmring/common.h")"
-for command in locate plan diff balance; do
+for command in locate plan diff balance reweight sweep stat; do
     ends 0 "$command" --help
     says out "Usage: warmring $command"
     page=$source/docs/man/warmring-$command.1
@@ -25,6 +25,17 @@ for command in locate plan diff balance; do
     tap_ok $? "$command: the man page has the options of --help"
     sed 's/^/#   /' "$scratch/difference"
 done
+# One page for all of its commands.
+for command in begin warm commit finish rollback status announce; do
+    ends 0 migrate "$command" --help
+    says out "Usage: warmring migrate $command FILE"
+    grep -oE '^  --[a-z-]+' "$scratch/out"
+done | grep '^  --' | grep -v -e '--help' | sort -u >"$scratch/helped"
+sed 's/\\-/-/g' "$source/docs/man/warmring-migrate.1" | grep -oE '^\.B[RI]* --[a-z-]+' |
+    sed 's/^\.B[RI]* /  /' | grep -v -e '--help' | sort -u >"$scratch/paged"
+[ -s "$scratch/helped" ] && diff "$scratch/helped" "$scratch/paged" >"$scratch/difference"
+tap_ok $? 'migrate: the man page has the options of --help'
+sed 's/^/#   /' "$scratch/difference"
 if command -v man >/dev/null; then
     for page in "$source"/docs/man/*.[15]; do
         LC_ALL=C MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$page" 2>&1 >/dev/null |
