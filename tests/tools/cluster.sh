@@ -161,3 +161,22 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 END
     status=$?
 }
+
+# interrupted ARGUMENT...: runs the command until it waits, then interrupts it as
+# Ctrl-C does; its status, with 128 for a signal, goes to $status.
+interrupted() {
+    python3 - "$scratch" "$tool" "$@" <<'END'
+import signal, subprocess, sys
+scratch, command = sys.argv[1], sys.argv[2:]
+with open(scratch + "/out", "w") as out, open(scratch + "/err", "w") as err:
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE,
+                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    for line in child.stderr:
+        err.write(line.decode())
+        if b"has to last" in line:
+            child.send_signal(signal.SIGINT)
+result = child.wait()
+sys.exit(128 - result if result < 0 else result)
+END
+    status=$?
+}

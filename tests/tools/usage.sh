@@ -26,11 +26,13 @@ for command in locate plan diff balance reweight sweep stat; do
     sed 's/^/#   /' "$scratch/difference"
 done
 # One page for all of its commands.
+: >"$scratch/all"
 for command in begin warm commit finish rollback status announce; do
     ends 0 migrate "$command" --help
     says out "Usage: warmring migrate $command FILE"
-    grep -oE '^  --[a-z-]+' "$scratch/out"
-done | grep '^  --' | grep -v -e '--help' | sort -u >"$scratch/helped"
+    grep -oE '^  --[a-z-]+' "$scratch/out" >>"$scratch/all"
+done
+grep -v -e '--help' "$scratch/all" | sort -u >"$scratch/helped"
 sed 's/\\-/-/g' "$source/docs/man/warmring-migrate.1" | grep -oE '^\.B[RI]* --[a-z-]+' |
     sed 's/^\.B[RI]* /  /' | grep -v -e '--help' | sort -u >"$scratch/paged"
 [ -s "$scratch/helped" ] && diff "$scratch/helped" "$scratch/paged" >"$scratch/difference"
