@@ -15,12 +15,6 @@
 
 enum { DEADLINE_MS = 5000, MOST_DEADLINE_MS = 3600000, LINE_EVERY_S = 10 };
 
-int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 int fleet_fail(void) {
     return fail("%s", warmring_error_detail());
 }

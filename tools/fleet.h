@@ -15,6 +15,7 @@
 
 #include "command.h"
 #include "report.h"
+#include "topology.h"
 
 /* What every such command can be told; in the order of FLEET_OPTIONS. */
 enum { FLEET_YES, FLEET_FORCE, FLEET_DEADLINE, FLEET_ANY_WRITER, FLEET_OPTION_COUNT };
@@ -37,7 +38,6 @@ typedef struct {
 int fleet_open(fleet_t *fleet, const char *path, const char *const *values);
 void fleet_close(fleet_t *fleet);
 
-int64_t now_ms(void);
 const warmring_topology_t *fleet_topology(const fleet_t *fleet);
 warmring_phase_t fleet_phase(const fleet_t *fleet);
 
