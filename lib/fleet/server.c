@@ -54,8 +54,11 @@ warmring_status_t warmring_fleet_stats(const warmring_file_t *file, size_t index
                                        warmring_stat_reader_t *reader, void *context,
                                        const warmring_options_t *options, uint32_t deadline_ms) {
     wr_crew_t crew;
-    if (WR_HAS_NULL(file, (const void *)(uintptr_t)reader)) {
+    if (WR_HAS_NULL(file)) {
         return WARMRING_BAD_ARGUMENT;
+    }
+    if (reader == NULL) {
+        return wr_fail(WARMRING_BAD_ARGUMENT, "reader is NULL");
     }
     if (group != NULL && !wr_is_key_text(group, strlen(group))) {
         return wr_fail(WARMRING_BAD_ARGUMENT, "stats has no group \"%.60s\"", group);

@@ -24,6 +24,9 @@ for layer in ring plan topology client fleet; do
     tap_empty "$scratch/missing" "$layer.h: all of $(functions "$header" | wc -l) functions"
 done
 
+missing "$source/include/warmring/admin.h" "$source/tests/fleet/null_admin.c"
+tap_empty "$scratch/missing" "admin.h: all of its functions"
+
 # It would tell.
 sed '/warmring_tick/d' "$source/tests/client/null.c" >"$scratch/null.c"
 missing "$source/include/warmring/client.h" "$scratch/null.c"
