@@ -173,23 +173,29 @@ static void read_clock(void *context, const char *name, const char *value) {
     }
 }
 
-static int64_t probe_start(const wr_server_t *server, wr_deadline_t deadline) {
+/* Whatever keeps a server from telling leaves -1. */
+static warmring_status_t probe_start(const wr_server_t *server, wr_deadline_t deadline,
+                                     int64_t *started) {
     started_t seen = {-1, -1};
     wr_detail_t detail;
     wr_detail_save(&detail);
+    *started = -1;
     warmring_status_t status = wr_server_stats(server, NULL, read_clock, &seen, deadline);
+    if (status == WARMRING_OUT_OF_MEMORY) {
+        return status;
+    }
     if (status != WARMRING_OK) {
         wr_detail_restore(&detail);
+    } else if (seen.uptime >= 0 && seen.time >= seen.uptime) {
+        *started = seen.time - seen.uptime;
     }
-    return status == WARMRING_OK && seen.uptime >= 0 && seen.time >= seen.uptime
-               ? seen.time - seen.uptime
-               : -1;
+    return WARMRING_OK;
 }
 
 warmring_status_t wr_server_probe_cas(wr_server_t *server, wr_deadline_t deadline,
                                       wr_probe_t *probe) {
-    probe->started = probe_start(server, wr_deadline_share(deadline, 2));
-    return probe_counter(server, deadline, &probe->cas);
+    warmring_status_t status = probe_start(server, wr_deadline_share(deadline, 2), &probe->started);
+    return status == WARMRING_OK ? probe_counter(server, deadline, &probe->cas) : status;
 }
 
 void wr_detail_save(wr_detail_t *detail) {

@@ -35,7 +35,7 @@ static warmring_topology_t *parse(const char *servers) {
     return topology;
 }
 
-static warmring_file_t *create(const char *servers) {
+static inline warmring_file_t *create(const char *servers) {
     warmring_topology_t *topology = parse(servers);
     warmring_file_t *file;
     if (warmring_file_create(&file, topology, &quick, wall_ms()) != WARMRING_OK) {
@@ -46,11 +46,11 @@ static warmring_file_t *create(const char *servers) {
 }
 
 /* As if its phase had begun so long ago. */
-static void age(warmring_file_t *file, int64_t seconds) {
+static inline void age(warmring_file_t *file, int64_t seconds) {
     file->since_ms -= seconds * 1000;
 }
 
-static warmring_status_t begin(const warmring_file_t *file, const char *servers,
+static inline warmring_status_t begin(const warmring_file_t *file, const char *servers,
                                warmring_file_t **next) {
     warmring_topology_t *target = parse(servers);
     warmring_options_t *options = test_options();
