@@ -87,6 +87,10 @@ WARMRING_API void warmring_options_free(warmring_options_t *options);
  *                              the server knows it
  *   max_value_bytes 134217728  longest value taken from a server (meta); a longer
  *                              one is TOO_LARGE and costs the connection
+ *   any_writer              0  1: a topology file may be writable by others
+ *                              than its owner, see warmring_file_read()
+ *   reload_thread           0  1: a thread follows the topology file, so that
+ *                              no call ever has to; see warmring_open_file()
  *
  * Returns WARMRING_OK; BAD_OPTION for an unknown name, or a value that is
  * malformed or out of range: the detail text names the option, quotes the
@@ -483,7 +487,11 @@ WARMRING_API warmring_status_t warmring_tick(warmring_t *client, uint32_t budget
     X(ghosts)          /* copies of earlier rings seen and removed */               \
     X(partial_writes)                                                               \
     X(try_again)                                                                    \
-    X(applies)         /* topologies put in force */
+    X(applies)         /* topologies put in force */                                \
+    X(reloads)         /* of them, taken from the topology file */                  \
+    X(file_errors)     /* changes of that file that could not be put in force */    \
+    X(fence_errors)    /* counts of steps on servers that are no numbers */         \
+    X(stale)           /* calls answered TOPOLOGY_STALE */
 
 typedef struct {
     size_t size;

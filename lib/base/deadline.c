@@ -17,6 +17,10 @@ wr_time_t wr_now(void) {
     return read_clock(CLOCK_MONOTONIC);
 }
 
+wr_time_t wr_boot_now(void) {
+    return read_clock(CLOCK_BOOTTIME);
+}
+
 wr_time_t wr_about_now(wr_deadline_t deadline) {
     wr_time_t now = read_clock(CLOCK_MONOTONIC_COARSE);
     return now > deadline.made ? now : deadline.made;

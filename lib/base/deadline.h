@@ -20,6 +20,10 @@ typedef struct {
 
 wr_time_t wr_now(void);
 
+/* The same of CLOCK_BOOTTIME, which goes on while the machine sleeps: for what
+ * must not grow old unnoticed. Not to be compared with the other. */
+wr_time_t wr_boot_now(void);
+
 /* The present for a quarter of what wr_now() costs: never ahead of it, at most
  * a tick of the kernel (some milliseconds) behind, and not before `deadline`
  * was made. */

@@ -100,6 +100,10 @@ warmring_status_t warmring_apply(warmring_t *client, const warmring_topology_t *
     if (WR_HAS_NULL(client, topology)) {
         return WARMRING_BAD_ARGUMENT;
     }
+    if (client->follower != NULL) {
+        return wr_fail(WARMRING_ILLEGAL_STEP,
+                       "this client follows a topology file, which decides what is in force");
+    }
     uint32_t limit = deadline_ms != 0 ? deadline_ms : (uint32_t)client->options.deadline_ms;
     wr_deadline_t deadline = wr_deadline_in_ms(limit);
     if (!wr_gate_lock(&client->gate, deadline)) {

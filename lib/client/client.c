@@ -51,6 +51,9 @@ warmring_status_t wr_client_create(warmring_t **client, const warmring_topology_
         return wr_fail_memory();
     }
     made->options = *options;
+    atomic_init(&made->limits.deadline_ms, (uint32_t)options->deadline_ms);
+    atomic_init(&made->limits.max_deadline_ms, (uint32_t)options->max_deadline_ms);
+    atomic_init(&made->limits.max_ttl_s, options->max_ttl_s);
     warmring_status_t status = configure(made, memc);
     if (status == WARMRING_OK) {
         status = open_gate(made, topology);
@@ -114,6 +117,9 @@ warmring_status_t warmring_open(warmring_t **client, const char *servers,
 void warmring_close(warmring_t *client) {
     if (client == NULL) {
         return;
+    }
+    if (client->follower != NULL) {
+        client->follower->kind->close(client->follower, client);
     }
     wr_gate_free(&client->gate);
     wr_transports_free(&client->net);
@@ -211,10 +217,14 @@ warmring_status_t warmring_tick(warmring_t *client, uint32_t budget_ms) {
         return WARMRING_BAD_ARGUMENT;
     }
     wr_deadline_t deadline = wr_deadline_in_ms(budget_ms);
+    warmring_status_t status = WARMRING_OK;
+    if (client->follower != NULL) {
+        status = client->follower->kind->tick(client->follower, client, deadline);
+    }
     wr_view_t *view = wr_gate_look(&client->gate, &slot);
     for (uint32_t i = 0; i < view->seats && !wr_deadline_passed(deadline); i++) {
         wr_server_tick(view->server[i], deadline);
     }
     wr_gate_leave(&client->gate, slot);
-    return WARMRING_OK;
+    return status;
 }

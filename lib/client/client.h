@@ -10,18 +10,30 @@
 #include <warmring/client.h>
 
 #include "client/counters.h"
+#include "client/follow.h"
 #include "client/gate.h"
 #include "client/key.h"
 #include "client/options.h"
 #include "client/view.h"
 #include "net/server.h"
+#include "topology/file.h"
 #include "topology/route.h"
+
+/* Limits of single calls: those of the options, lowered by a topology file
+ * that may change them while calls run. */
+typedef struct {
+    _Atomic uint32_t deadline_ms;
+    _Atomic uint32_t max_deadline_ms;
+    _Atomic uint64_t max_ttl_s; /* 0: not declared */
+} wr_limits_t;
 
 struct warmring {
     warmring_options_t options;
     wr_net_config_t net;
     wr_gate_t gate;
     wr_counters_t counters;
+    wr_limits_t limits;
+    wr_follower_t *follower; /* NULL: warmring_apply() decides */
 };
 
 /* Makes a client that serves `topology`, with connections after `memc` (a
@@ -32,6 +44,21 @@ warmring_status_t wr_client_create(warmring_t **client, const warmring_topology_
 /* The same for a list of servers, on the ring that the options describe. */
 warmring_status_t wr_client_open(warmring_t **client, const char *servers,
                                  const warmring_options_t *options, const void *memc);
+
+/*
+ * Puts the topology of a file in force, whatever the one before was: at once
+ * where both may be in use together, else once all operations begun before
+ * have ended. Takes over its watermarks, raises them, and its limits. A file
+ * with the epoch in force changes these alone.
+ *
+ * OK; TIMEOUT when operations did not end in time, OUT_OF_MEMORY: nothing has
+ * changed. For one caller at a time.
+ */
+warmring_status_t wr_client_adopt(warmring_t *client, const warmring_file_t *file,
+                                  wr_deadline_t deadline);
+
+/* The rollout of a file at this moment, which a ramp changes. */
+void wr_client_ramp(warmring_t *client, const warmring_file_t *file);
 
 /* A copy of the caller's options, or the defaults, checked. */
 warmring_status_t wr_options_take(const warmring_options_t *options, warmring_options_t *taken);

@@ -16,6 +16,8 @@ wr_marks_t *wr_marks_create(uint32_t count, bool late) {
         marks->count = count;
         for (uint32_t i = 0; i < count; i++) {
             atomic_init(&marks->mark[i].watermark, WR_WATERMARK_UNKNOWN);
+            atomic_init(&marks->mark[i].started, -1);
+            marks->mark[i].taken = (wr_probe_t){.cas = WR_WATERMARK_UNKNOWN, .started = -1};
         }
     }
     return marks;
@@ -35,31 +37,86 @@ void wr_marks_release(wr_marks_t *marks) {
     }
 }
 
+/* The start time first: who reads the watermark and then the start time must
+ * not find a new counter of an old life. */
+static void set(wr_mark_t *mark, const wr_probe_t *probe) {
+    atomic_store(&mark->started, probe->started);
+    atomic_store(&mark->watermark, probe->cas);
+}
+
 warmring_status_t wr_mark_probe(wr_mark_t *mark, wr_server_t *server, wr_deadline_t deadline) {
     wr_probe_t probe = {0, -1};
     warmring_status_t status = wr_server_probe_cas(server, deadline, &probe);
     if (status == WARMRING_OK) {
-        atomic_store(&mark->watermark, probe.cas);
+        set(mark, &probe);
     }
     return status;
 }
 
-/* Whether the server's counter is below the watermark, which then is void. */
+/* Whether `later` is another life of the server that had started at `before`.
+ * A server tells the same as long as it runs, and after a warm restart, but
+ * for its clock being set a little. */
+static bool is_another_life(int64_t before, int64_t later) {
+    enum { TOLERANCE = 2 };
+    return before >= 0 && later > before + TOLERANCE;
+}
+
+/* Whether the server was restarted, which makes the watermark void. */
 static bool was_restarted(wr_mark_t *mark, wr_server_t *server, uint64_t watermark,
                           wr_deadline_t deadline) {
     wr_time_t checked = atomic_load(&mark->checked_at);
     wr_time_t now = wr_now();
     wr_probe_t probe = {0, -1};
-    return now - checked >= ns_per_second &&
-           atomic_compare_exchange_strong(&mark->checked_at, &checked, now) &&
-           wr_server_probe_cas(server, deadline, &probe) == WARMRING_OK && probe.cas < watermark &&
-           atomic_compare_exchange_strong(&mark->watermark, &watermark, 0);
+    if (now - checked < ns_per_second ||
+        !atomic_compare_exchange_strong(&mark->checked_at, &checked, now) ||
+        wr_server_probe_cas(server, deadline, &probe) != WARMRING_OK) {
+        return false;
+    }
+    int64_t started = atomic_load(&mark->started);
+    if (probe.cas >= watermark && !is_another_life(started, probe.started)) {
+        return false;
+    }
+    if (!atomic_compare_exchange_strong(&mark->watermark, &watermark, 0)) {
+        return false;
+    }
+    atomic_compare_exchange_strong(&mark->started, &started, probe.started);
+    return true;
+}
+
+static void end_doubts(wr_mark_t *mark, wr_time_t reported_by) {
+    uint64_t doubts = atomic_load(&mark->doubts);
+    if (atomic_load(&mark->doubted_at) < reported_by) {
+        atomic_store(&mark->raised, doubts);
+        atomic_store(&mark->cleared, doubts);
+    }
+}
+
+void wr_mark_take(wr_mark_t *mark, const wr_probe_t *watermark, wr_time_t reported_by) {
+    if (watermark->cas == mark->taken.cas && watermark->started == mark->taken.started) {
+        return;
+    }
+    uint64_t known = atomic_load(&mark->watermark);
+    int64_t started = atomic_load(&mark->started);
+    mark->taken = *watermark;
+    atomic_store(&mark->exact, true);
+    if (known != WR_WATERMARK_UNKNOWN && is_another_life(watermark->started, started)) {
+        return;
+    }
+    if (known == WR_WATERMARK_UNKNOWN || is_another_life(started, watermark->started) ||
+        watermark->cas > known) {
+        set(mark, watermark);
+        end_doubts(mark, reported_by);
+    }
+}
+
+bool wr_mark_wants_raise(const wr_mark_t *mark) {
+    return atomic_load(&mark->doubts) != atomic_load(&mark->raised);
 }
 
 wr_item_t wr_mark_judge(wr_marks_t *marks, uint32_t index, wr_server_t *server, uint64_t cas,
                         wr_deadline_t deadline) {
     wr_mark_t *mark = &marks->mark[index];
-    wr_item_t old = marks->late ? WR_ITEM_UNCLEAR : WR_ITEM_GHOST;
+    wr_item_t old = marks->late && !atomic_load(&mark->exact) ? WR_ITEM_UNCLEAR : WR_ITEM_GHOST;
     uint64_t watermark = atomic_load(&mark->watermark);
     if (cas > watermark) {
         return WR_ITEM_GOOD;
@@ -73,7 +130,9 @@ wr_item_t wr_mark_judge(wr_marks_t *marks, uint32_t index, wr_server_t *server, 
 
 void wr_mark_doubt(wr_mark_t *mark, const wr_server_t *server) {
     wr_time_t lifetime = wr_server_config(server)->stub_lifetime_s;
-    atomic_store(&mark->doubt_until, wr_now() + lifetime * ns_per_second);
+    wr_time_t now = wr_now();
+    atomic_store(&mark->doubt_until, now + lifetime * ns_per_second);
+    atomic_store(&mark->doubted_at, now);
     atomic_fetch_add(&mark->doubts, 1);
 }
 

@@ -24,7 +24,11 @@ typedef struct {
      * read takes the counter of that moment, so nothing old is believed.
      */
     _Atomic uint64_t watermark;
-    _Atomic int64_t checked_at; /* when its counter was last seen above it */
+    _Atomic int64_t started;    /* the server, when that was its counter; -1 not known */
+    _Atomic bool exact;         /* taken when the migration began, here or by the
+                                   operator, whose file has it */
+    _Atomic int64_t checked_at; /* when it was last seen not to have restarted */
+    wr_probe_t taken;           /* what a file said last; for its reader */
 
     /*
      * Writes that were done on the old owner while the deletion here failed:
@@ -35,6 +39,9 @@ typedef struct {
     _Atomic uint64_t doubts;  /* how many there were */
     _Atomic uint64_t cleared; /* how many of them are over */
     _Atomic int64_t doubt_until;
+    _Atomic int64_t doubted_at; /* the last one */
+    _Atomic uint64_t raised;    /* how many of them the operator knew when the
+                                   watermark was raised for all clients */
 } wr_mark_t;
 
 /* What an item of a moved key is on its new owner. */
@@ -46,7 +53,8 @@ typedef enum {
 
 typedef struct {
     bool late; /* made when the new owners held values already, not copies:
-                  what is older than the client is unclear, not a ghost */
+                  what is older than the client is unclear, not a ghost, unless
+                  the mark is exact */
     _Atomic uint32_t references;
     _Atomic int64_t settling_since; /* 0: not yet */
     uint32_t count;
@@ -62,9 +70,20 @@ void wr_marks_release(wr_marks_t *marks);
 warmring_status_t wr_mark_probe(wr_mark_t *mark, wr_server_t *server, wr_deadline_t deadline);
 
 /*
+ * Takes a watermark from a file. One of the same life of the server raises
+ * what is known, one of a later life replaces it, one of an earlier life is
+ * void. Raised, it ends the doubts that are older than `reported_by`. For one
+ * caller at a time.
+ */
+void wr_mark_take(wr_mark_t *mark, const wr_probe_t *watermark, wr_time_t reported_by);
+
+/* Whether there were failed deletions here that no raised watermark covers. */
+bool wr_mark_wants_raise(const wr_mark_t *mark);
+
+/*
  * What an item with `cas` is. The first to ask in a second makes sure that the
  * server was not restarted since the watermark was taken, which starts its
- * counter anew.
+ * counter anew: its start time tells, or a counter below the watermark.
  */
 wr_item_t wr_mark_judge(wr_marks_t *marks, uint32_t index, wr_server_t *server, uint64_t cas,
                         wr_deadline_t deadline);

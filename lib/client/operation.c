@@ -27,15 +27,20 @@ static warmring_status_t refuse_key(const char *what, warmring_bytes_t key, size
 
 static const warmring_call_t no_call = WARMRING_CALL_INIT;
 
+static uint32_t limit_of(const _Atomic uint32_t *limit) {
+    return atomic_load_explicit(limit, memory_order_relaxed);
+}
+
 static warmring_status_t check_call(const warmring_t *client, const warmring_call_t *call) {
     if (call->size != sizeof *call) {
         return wr_fail(WARMRING_BAD_ARGUMENT,
                        "warmring_call_t has size %zu: start from WARMRING_CALL_INIT", call->size);
     }
-    if (call->deadline_ms > client->options.max_deadline_ms) {
+    uint32_t longest = limit_of(&client->limits.max_deadline_ms);
+    if (call->deadline_ms > longest) {
         return wr_fail(WARMRING_BAD_ARGUMENT,
-                       "deadline_ms %" PRIu32 " is above the option max_deadline_ms, %" PRIu64,
-                       call->deadline_ms, client->options.max_deadline_ms);
+                       "deadline_ms %" PRIu32 " is above max_deadline_ms, %" PRIu32,
+                       call->deadline_ms, longest);
     }
     if ((call->mode & ~(WARMRING_NOREPLY | WARMRING_NO_FILL | WARMRING_FOR_CAS | WARMRING_WAIT)) !=
         0) {
@@ -56,11 +61,15 @@ warmring_status_t wr_operation_begin(wr_operation_t *operation, warmring_t *clie
         return status;
     }
     uint32_t deadline_ms =
-        call->deadline_ms != 0 ? call->deadline_ms : (uint32_t)client->options.deadline_ms;
+        call->deadline_ms != 0 ? call->deadline_ms : limit_of(&client->limits.deadline_ms);
     operation->client = client;
     operation->deadline = wr_deadline_in_ms(deadline_ms);
     operation->mode = call->mode;
     operation->group = call->group;
+    status = wr_follow(client->follower, client, operation->deadline);
+    if (status != WARMRING_OK) {
+        return status;
+    }
     operation->view = wr_gate_enter(&client->gate, operation->deadline, &operation->slot);
     if (operation->view == NULL) {
         return wr_fail(WARMRING_TIMEOUT,
@@ -100,8 +109,9 @@ warmring_status_t wr_expiration_make(const warmring_t *client, int64_t expiratio
                        "expiration %" PRId64 ": it is 0 (never) or a positive number of seconds",
                        expiration);
     }
-    if (client->options.max_ttl_s != 0) {
-        expiration = cut(expiration, (int64_t)client->options.max_ttl_s);
+    uint64_t longest = atomic_load_explicit(&client->limits.max_ttl_s, memory_order_relaxed);
+    if (longest != 0) {
+        expiration = cut(expiration, (int64_t)longest);
     }
     if (expiration > longest_relative && expiration < first_absolute) {
         expiration += (int64_t)time(NULL);

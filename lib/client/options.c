@@ -45,6 +45,8 @@ static const option_t table[] = {
     {"tcp_keepalive", NUMBER, FIELD(tcp_keepalive), 0, 1, "0"},
     {"transport", TRANSPORT_TEXT, FIELD(transport), 1, 15, "auto"},
     {"max_value_bytes", NUMBER, FIELD(max_value_bytes), 1, 1u << 30, "134217728"},
+    {"any_writer", NUMBER, FIELD(any_writer), 0, 1, "0"},
+    {"reload_thread", NUMBER, FIELD(reload_thread), 0, 1, "0"},
 };
 
 enum { OPTIONS = sizeof table / sizeof table[0] };

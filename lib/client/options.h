@@ -22,6 +22,8 @@ struct warmring_options {
     uint64_t max_ttl_s;
     uint64_t tcp_keepalive;
     uint64_t max_value_bytes;
+    uint64_t any_writer;
+    uint64_t reload_thread;
     double points_per_weight;
     size_t prefix_length; /* set by wr_options_check() */
     char prefix[WARMRING_MAX_KEY];

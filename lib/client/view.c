@@ -43,11 +43,18 @@ static bool take_seats(wr_view_t *view, const wr_view_t *before, const wr_net_co
     return true;
 }
 
+/* Whether marks of `before` are marks of the same servers. */
+static bool same_seats(const wr_view_t *view, const wr_view_t *before) {
+    return before->seats == view->seats &&
+           memcmp(before->server, view->server, view->seats * sizeof view->server[0]) == 0;
+}
+
 static bool take_marks(wr_view_t *view, const wr_view_t *before) {
     if (view->phase == WARMRING_STABLE) {
         return true;
     }
-    if (before != NULL && wr_topology_same_migration(before->topology, view->topology)) {
+    if (before != NULL && wr_topology_same_migration(before->topology, view->topology) &&
+        same_seats(view, before)) {
         view->marks = wr_marks_retain(before->marks);
     } else {
         view->marks = wr_marks_create(view->seats, view->phase >= WARMRING_HANDOVER);
@@ -65,7 +72,8 @@ wr_view_t *wr_view_create(const warmring_topology_t *topology, const char *scope
     view->topology = warmring_topology_retain(topology);
     view->phase = warmring_topology_phase(topology);
     view->epoch = (uint32_t)warmring_topology_epoch(topology);
-    view->rollout = warmring_topology_get_rollout(topology, scope[0] != '\0' ? scope : NULL);
+    atomic_init(&view->rollout,
+                warmring_topology_get_rollout(topology, scope[0] != '\0' ? scope : NULL));
     if (!take_seats(view, before, net) || !take_marks(view, before)) {
         wr_view_free(view);
         return NULL;
@@ -97,6 +105,14 @@ warmring_status_t wr_view_probe(wr_view_t *view, wr_deadline_t deadline) {
         }
     }
     return status;
+}
+
+uint32_t wr_view_find(const wr_view_t *view, const char *address) {
+    uint32_t seat = 0;
+    while (seat < view->seats && strcmp(wr_server_address(view->server[seat]), address) != 0) {
+        seat++;
+    }
+    return seat;
 }
 
 wr_item_t wr_view_judge(const wr_view_t *view, uint32_t seat, uint64_t cas,

@@ -84,6 +84,8 @@ typedef struct wr_request {
                                 at that time: otherwise CONNECTION_LOST with
                                 `sent` false */
 
+    bool unbiased; /* a fault says nothing about the server: the deadline is
+                      shorter than what it may take */
     bool patient; /* waits for such a connection until the deadline */
 
     /* the answer */

@@ -107,6 +107,7 @@ typedef struct {
 static unsigned signs_to_note(const wr_request_t *request, const sign_t *sign) {
     unsigned ignored = request->sent ? 0 : LIFE | AGAINST;
     ignored |= request->noreply ? LIFE : 0;
+    ignored |= request->unbiased ? AGAINST : 0;
     return sign->signs & ~ignored;
 }
 
@@ -233,7 +234,7 @@ static inline void begin(group_t *group, wr_deadline_t *deadline) {
     if (status != WARMRING_OK) {
         group->connection = NULL;
         fail_all(group, status);
-        leave(group, verdict);
+        leave(group, group->requests[0]->unbiased ? WR_VERDICT_NEUTRAL : verdict);
         return;
     }
     group->was_used = group->connection->used;

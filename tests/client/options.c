@@ -98,6 +98,6 @@ int main(void) {
     while (warmring_option_name(names) != NULL) {
         names++;
     }
-    tap_int((int64_t)names, 19, "options");
+    tap_int((int64_t)names, 21, "options");
     return tap_done();
 }
