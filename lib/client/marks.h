@@ -42,6 +42,7 @@ typedef struct {
     _Atomic int64_t doubted_at; /* the last one */
     _Atomic uint64_t raised;    /* how many of them the operator knew when the
                                    watermark was raised for all clients */
+    uint64_t reported;          /* how many it can know of; for who reports */
 } wr_mark_t;
 
 /* What an item of a moved key is on its new owner. */

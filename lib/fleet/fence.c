@@ -28,7 +28,7 @@
 #include "fleet/follower.h"
 #include "fleet/keys.h"
 
-enum { LONGEST_MS = 100, REPORT_LIFE_S = 30 * 24 * 3600, DIGITS = 24 };
+enum { LONGEST_MS = 100, DIGITS = 24 };
 
 static const wr_time_t ns_per_second = 1000000000;
 static const wr_time_t rest_of_hanging = INT64_C(5000000000);
@@ -142,8 +142,8 @@ static void read_counts(const round_t *round, const wr_view_t *view, wr_fence_t 
 
 static void ask_counts(round_t *round, const wr_view_t *view, wr_file_follower_t *follower,
                        wr_counters_t *counters, wr_deadline_t deadline) {
-    char key[WR_FLEET_KEY_SIZE];
-    size_t length = wr_fence_key(follower->file, key);
+    char key[WR_FLEET_KEY_SIZE + 1];
+    size_t length = wr_fence_key(follower->file->id, key);
     ask_all(round, view, &follower->fence, &(wr_request_t){.verb = WR_GET, .key = {key, length}},
             deadline);
     read_counts(round, view, &follower->fence, counters);
@@ -151,22 +151,49 @@ static void ask_counts(round_t *round, const wr_view_t *view, wr_file_follower_t
 
 /* ---- reports ------------------------------------------------------------------- */
 
-/* On every server, so that one of them will be there to tell. */
+/* Whether a server has one. */
+static bool is_left(const round_t *round, uint32_t seats) {
+    for (uint32_t seat = 0; seat < seats; seat++) {
+        if (round->requests[seat].status == WARMRING_OK) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * On every server, so that one of them will be there to tell. What is left of
+ * a report's life tells how long ago the last failure was: so a new one is
+ * set, and an old one is left again only where it is gone.
+ */
+static void leave_report(round_t *round, const wr_view_t *view, wr_file_follower_t *follower,
+                         uint32_t seat, wr_deadline_t deadline) {
+    char key[WR_FLEET_KEY_SIZE + 1];
+    char value[WR_REPORT_SIZE];
+    wr_mark_t *mark = &view->marks->mark[seat];
+    uint64_t doubts = atomic_load(&mark->doubts);
+    wr_time_t age = (wr_now() - atomic_load(&mark->doubted_at)) / ns_per_second;
+    if (age >= WR_REPORT_LIFE_S) {
+        return;
+    }
+    size_t length = wr_report_key(follower->file->id, wr_server_address(view->server[seat]), key);
+    wr_report_value(follower->file->topology, value);
+    ask_all(round, view, &follower->fence,
+            &(wr_request_t){.verb = mark->reported != doubts ? WR_SET : WR_ADD,
+                            .key = {key, length},
+                            .value = {value, WR_REPORT_SIZE - 1},
+                            .expiration = WR_REPORT_LIFE_S - (uint32_t)age},
+            deadline);
+    if (is_left(round, view->seats)) {
+        mark->reported = doubts;
+    }
+}
+
 static void leave_reports(round_t *round, const wr_view_t *view, wr_file_follower_t *follower,
                           wr_deadline_t deadline) {
-    char key[WR_FLEET_KEY_SIZE];
-    char value[WR_PARTIAL_VALUE + 1];
-    wr_partial_value(follower->file, value);
     for (uint32_t seat = 0; view->marks != NULL && seat < view->seats; seat++) {
         if (wr_mark_wants_raise(&view->marks->mark[seat])) {
-            size_t length =
-                wr_partial_key(follower->file, wr_server_address(view->server[seat]), key);
-            ask_all(round, view, &follower->fence,
-                    &(wr_request_t){.verb = WR_SET,
-                                    .key = {key, length},
-                                    .value = {value, WR_PARTIAL_VALUE},
-                                    .expiration = REPORT_LIFE_S},
-                    deadline);
+            leave_report(round, view, follower, seat, deadline);
         }
     }
 }
