@@ -37,28 +37,41 @@ void wr_marks_release(wr_marks_t *marks) {
     }
 }
 
-/* The start time first: who reads the watermark and then the start time must
- * not find a new counter of an old life. */
-static void set(wr_mark_t *mark, const wr_probe_t *probe) {
-    atomic_store(&mark->started, probe->started);
-    atomic_store(&mark->watermark, probe->cas);
-}
-
-warmring_status_t wr_mark_probe(wr_mark_t *mark, wr_server_t *server, wr_deadline_t deadline) {
-    wr_probe_t probe = {0, -1};
-    warmring_status_t status = wr_server_probe_cas(server, deadline, &probe);
-    if (status == WARMRING_OK) {
-        set(mark, &probe);
-    }
-    return status;
-}
-
 /* Whether `later` is another life of the server that had started at `before`.
  * A server tells the same as long as it runs, and after a warm restart, but
  * for its clock being set a little. */
 static bool is_another_life(int64_t before, int64_t later) {
     enum { TOLERANCE = 2 };
     return before >= 0 && later > before + TOLERANCE;
+}
+
+/*
+ * Takes a watermark, unless a higher one of the same life is known, or one of
+ * a later life. The start time goes first: who reads the watermark and then
+ * the start time must not find a new counter of an old life.
+ */
+static void raise_to(wr_mark_t *mark, const wr_probe_t *probe) {
+    uint64_t known = atomic_load(&mark->watermark);
+    do {
+        int64_t started = atomic_load(&mark->started);
+        bool is_later = is_another_life(started, probe->started);
+        if (known != WR_WATERMARK_UNKNOWN && !is_later &&
+            (probe->cas <= known || is_another_life(probe->started, started))) {
+            return;
+        }
+        if (known == WR_WATERMARK_UNKNOWN || is_later) {
+            atomic_store(&mark->started, probe->started);
+        }
+    } while (!atomic_compare_exchange_strong(&mark->watermark, &known, probe->cas));
+}
+
+warmring_status_t wr_mark_probe(wr_mark_t *mark, wr_server_t *server, wr_deadline_t deadline) {
+    wr_probe_t probe = {0, -1};
+    warmring_status_t status = wr_server_probe_cas(server, deadline, &probe);
+    if (status == WARMRING_OK) {
+        raise_to(mark, &probe);
+    }
+    return status;
 }
 
 /* Whether the server was restarted, which makes the watermark void. */
@@ -91,20 +104,21 @@ static void end_doubts(wr_mark_t *mark, wr_time_t reported_by) {
     }
 }
 
+/* What a file says, after it said `before`. */
+static bool is_raise(const wr_probe_t *before, const wr_probe_t *watermark) {
+    return before->cas != WR_WATERMARK_UNKNOWN &&
+           (watermark->cas > before->cas || is_another_life(before->started, watermark->started));
+}
+
 void wr_mark_take(wr_mark_t *mark, const wr_probe_t *watermark, wr_time_t reported_by) {
-    if (watermark->cas == mark->taken.cas && watermark->started == mark->taken.started) {
+    wr_probe_t before = mark->taken;
+    if (watermark->cas == before.cas && watermark->started == before.started) {
         return;
     }
-    uint64_t known = atomic_load(&mark->watermark);
-    int64_t started = atomic_load(&mark->started);
     mark->taken = *watermark;
     atomic_store(&mark->exact, true);
-    if (known != WR_WATERMARK_UNKNOWN && is_another_life(watermark->started, started)) {
-        return;
-    }
-    if (known == WR_WATERMARK_UNKNOWN || is_another_life(started, watermark->started) ||
-        watermark->cas > known) {
-        set(mark, watermark);
+    raise_to(mark, watermark);
+    if (is_raise(&before, watermark)) {
         end_doubts(mark, reported_by);
     }
 }

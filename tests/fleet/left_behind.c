@@ -50,7 +50,8 @@ static void check_left_behind(void) {
     tap_status(call_for_ms(client, 2 * LOOK), WARMRING_TOPOLOGY_STALE, "%s: two steps behind",
                kind);
     tap_contains(warmring_error_detail(), copy, "%s: the text names the file", kind);
-    tap_contains(warmring_error_detail(), "is not updated here", "%s: and says what is wrong", kind);
+    tap_contains(warmring_error_detail(), "is not updated here", "%s: and says what is wrong",
+                 kind);
     tap_contains(warmring_error_detail(), "0 steps", "%s: with its count", kind);
     tap_status(warmring_tick(client, 100), WARMRING_TOPOLOGY_STALE, "%s: tick says so", kind);
 
@@ -141,8 +142,8 @@ static void check_down(void) {
     snprintf(command, sizeof command, "set warmring:%016" PRIx64 ":steps 0 0 1\r\n2\r\n",
              fleet->file->id);
     fixture_raw(fleet->fixture, 0, command, "STORED\r\n", reply, sizeof reply);
-    tap_status(call_for_ms(client, 2 * LOOK), WARMRING_TOPOLOGY_STALE,
-               "%s: the others still tell", kind);
+    tap_status(call_for_ms(client, 2 * LOOK), WARMRING_TOPOLOGY_STALE, "%s: the others still tell",
+               kind);
     warmring_close(client);
     fleet_free(fleet);
 }

@@ -156,9 +156,8 @@ static size_t find_server(const fleet_t *fleet, const char *address) {
     return i;
 }
 
-void fleet_begin(fleet_t *fleet, const char *servers) {
+void fleet_begin_to(fleet_t *fleet, const warmring_topology_t *target) {
     wr_watermark_t watermarks[16];
-    warmring_topology_t *target = parse(servers);
     warmring_topology_t *next = NULL;
     demand(warmring_topology_migrate(fleet->file->topology, target, &next), "migrate");
     size_t count = wr_cluster_count(next->cluster[WARMRING_NEW_RING]);
@@ -166,8 +165,13 @@ void fleet_begin(fleet_t *fleet, const char *servers) {
         const char *address = wr_cluster_server(next->cluster[WARMRING_NEW_RING], i)->address;
         watermarks[i] = watermark_of(fleet, find_server(fleet, address));
     }
-    warmring_topology_release(target);
     put_step(fleet, next, watermarks, count);
+}
+
+void fleet_begin(fleet_t *fleet, const char *servers) {
+    warmring_topology_t *target = parse(servers);
+    fleet_begin_to(fleet, target);
+    warmring_topology_release(target);
 }
 
 void fleet_step(fleet_t *fleet, warmring_step_t step) {

@@ -38,6 +38,7 @@ void fleet_put_text(const char *path, const char *text);
 /* The next files. */
 void fleet_flip(fleet_t *fleet, const char *servers);  /* a cold edit */
 void fleet_begin(fleet_t *fleet, const char *servers); /* with the servers' watermarks */
+void fleet_begin_to(fleet_t *fleet, const warmring_topology_t *target);
 void fleet_step(fleet_t *fleet, warmring_step_t step);
 void fleet_rollout(fleet_t *fleet, uint32_t basis_points, uint32_t ramp_s);
 /* The watermark of a server as it is now, without a step. */
