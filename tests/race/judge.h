@@ -27,7 +27,7 @@ typedef struct {
     uint64_t operations, reads, hits, misses, writes, unknown, refused, unsupported;
     uint64_t creations; /* of counters, beyond the first of each */
     uint64_t violations;
-    uint64_t status[KINDS][WARMRING_LEASE_BUSY + 1];
+    uint64_t status[KINDS][STATUSES];
 } verdict_t;
 
 /* Judges all keys; explains the first violation in TAP notes. */

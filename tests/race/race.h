@@ -26,8 +26,12 @@
 
 #include "tests/lib/fixture.h"
 
+#ifndef RACE_PROCESSES
+#define RACE_PROCESSES 4
+#endif
+
 enum {
-    PROCESSES = 4,
+    PROCESSES = RACE_PROCESSES,
     THREADS = 4,
     WORKERS = PROCESSES * THREADS,
     SERVERS = 4,
@@ -160,6 +164,9 @@ void race_sleep_us(uint32_t microseconds);
 
 /* Runs a process of the race to its end, in a child of the parent. */
 _Noreturn void race_process(race_t *race, unsigned process, const fixture_t *fixture);
+
+/* How many statuses there are. */
+enum { STATUSES = WARMRING_TOPOLOGY_STALE + 1 };
 
 /* One operation of a worker (work.c). */
 typedef struct {

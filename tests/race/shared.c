@@ -72,7 +72,7 @@ size_t race_key(uint32_t round, unsigned key, char name[KEY_SIZE]) {
 /* What the statuses promise of a write, see status.h: those that are not here
  * promise nothing. */
 outcome_t race_outcome(const record_t *record) {
-    static const uint8_t outcomes[WARMRING_LEASE_BUSY + 1] = {
+    static const uint8_t outcomes[STATUSES] = {
         [WARMRING_OK] = DONE,
         [WARMRING_NOT_FOUND] = NOT_DONE,
         [WARMRING_NOT_STORED] = NOT_DONE,
@@ -82,6 +82,7 @@ outcome_t race_outcome(const record_t *record) {
         [WARMRING_RESOLVE_FAILED] = NOT_DONE,
         [WARMRING_TRY_AGAIN] = NOT_DONE,
         [WARMRING_NOT_SUPPORTED] = NOT_DONE,
+        [WARMRING_TOPOLOGY_STALE] = NOT_DONE,
     };
     if (record->end == 0) {
         return UNKNOWN;
