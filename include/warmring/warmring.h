@@ -10,6 +10,7 @@
 #include <warmring/common.h>
 #include <warmring/fleet.h>
 #include <warmring/memory.h>
+#include <warmring/metrics.h>
 #include <warmring/plan.h>
 #include <warmring/ring.h>
 #include <warmring/status.h>

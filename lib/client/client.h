@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <warmring/client.h>
+#include <warmring/metrics.h>
 
 #include "client/counters.h"
 #include "client/follow.h"
@@ -34,6 +35,8 @@ struct warmring {
     wr_counters_t counters;
     wr_limits_t limits;
     wr_follower_t *follower; /* NULL: warmring_apply() decides */
+    warmring_observer_t *observer;
+    void *observer_context;
 };
 
 /* Makes a client that serves `topology`, with connections after `memc` (a

@@ -33,6 +33,7 @@
 #include "base/fail.h"
 #include "client/bind.h"
 #include "client/fill.h"
+#include "client/observe.h"
 
 enum { FIRST, GHOST, LEASE, FALLBACK, SETTLE, DONE };
 
@@ -198,6 +199,7 @@ static uint8_t after_settle(const batch_t *batch, wr_read_t *read) {
 
 static inline void count_result(const batch_t *batch, const wr_read_t *read) {
     count_event(batch, WR_COUNT_reads);
+    wr_observe(batch->operation, WR_GET, &read->route, read->answered_by, read->answer.status);
     switch (read->answer.status) {
     case WARMRING_OK:
     case WARMRING_BUFFER_TOO_SMALL:

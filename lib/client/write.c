@@ -20,6 +20,7 @@
 
 #include "base/fail.h"
 #include "client/bind.h"
+#include "client/observe.h"
 
 typedef struct {
     const wr_operation_t *operation;
@@ -191,11 +192,19 @@ static warmring_status_t combine(const batch_t *batch, const wr_write_t *write) 
     return write->result != NULL ? write->result->status : WARMRING_OK;
 }
 
+/* That of the server that ran the command, or would have. */
+static uint8_t side_of(const wr_write_t *write) {
+    const wr_step_t *steps = write->route.steps->step;
+    bool second = steps[1].action == WR_STEP_RUN && steps[0].action != WR_STEP_RUN;
+    return wr_is_bound(&write->route) || second ? WARMRING_NEW_RING : steps[0].side;
+}
+
 static void finish(const batch_t *batch, wr_write_t *write) {
     count_event(batch, WR_COUNT_writes);
     if (write->steps > 0) {
         write->status = combine(batch, write);
     }
+    wr_observe(batch->operation, write->command.verb, &write->route, side_of(write), write->status);
     if (write->status == WARMRING_PARTIAL) {
         count_event(batch, WR_COUNT_partial_writes);
     }

@@ -12,7 +12,7 @@
 
 #include "tests/fleet/fleet.h"
 
-enum { CACHE_CALLS = 6, REST_US = 4000 };
+enum { CACHE_CALLS = 6, REST_US = 8000 };
 
 typedef struct {
     const fleet_run_t *run;
