@@ -75,7 +75,7 @@ int fleet_announce(const fleet_t *fleet);
 /* Waits, takes the step, puts the file. Prints the phase it leads to. */
 int fleet_step(fleet_t *fleet, warmring_step_t step);
 
-/* Begins a migration of a file to the ring of `target`; in migrate.c. */
+/* Begins a migration of a file to the ring of `target`; in migrate_begin.c. */
 int migrate_to(fleet_t *fleet, const warmring_topology_t *target);
 
 /* Complains of the library's last failure. */

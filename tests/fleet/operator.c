@@ -193,8 +193,10 @@ static void test_holds(void) {
     tap_status(begin(file, list("02"), &next), WARMRING_TRY_AGAIN, "STABLE has a hold, too");
     age(file, 3);
     tap_status(begin(file, list("02"), &next), WARMRING_OK, "which ends");
-    tap_status(begin(next, list("01"), &file), WARMRING_ILLEGAL_STEP, "one migration at a time");
+    warmring_file_t *none;
+    tap_status(begin(next, list("01"), &none), WARMRING_ILLEGAL_STEP, "one migration at a time");
     warmring_file_free(next);
+    warmring_file_free(file);
 }
 
 static void test_settling(void) {
