@@ -114,7 +114,7 @@ in_phase() {
 
 # told STEPS: every server of the file has this count of steps.
 told() {
-    "$tool" stat "$file" --json >"$scratch/out" 2>"$scratch/err"
+    "$tool" stat "$file" --deadline 20000 --json >"$scratch/out" 2>"$scratch/err"
     json "all(s['steps'] == $1 for s in it['servers'])" "  all servers were told of step $1"
 }
 
