@@ -7,6 +7,8 @@
 
 #include "operator_support.h"
 
+#include "../lib/fake_memcached.h"
+
 static fixture_t *servers;
 static char key[64];
 
@@ -135,6 +137,30 @@ static void test_together(void) {
     warmring_file_free(file);
 }
 
+/* A server whose fence is "value", and the last command that stored one. */
+static char stored[256];
+
+static size_t watch(void *data, const char *command, char *answer, size_t capacity) {
+    if (strncmp(command, "ms ", 3) == 0 && strstr(command, ":steps") != NULL) {
+        snprintf(stored, sizeof stored, "%s", command);
+    }
+    return fake_memcached(data, command, answer, capacity);
+}
+
+static void test_bound(void) {
+    static const fake_step_t steps[] = {FAKE_SERVE(watch, NULL), FAKE_END};
+    fake_server_t *fake = fake_server_start(steps);
+    char address[64];
+    snprintf(address, sizeof address, "127.0.0.1:%u", fake_server_port(fake));
+    warmring_file_t *file = create(address);
+    tap_status(warmring_fleet_announce(file, NULL, 2000), WARMRING_OK, "announce");
+    fake_server_free(fake); /* ends its threads */
+    const char *bound = strstr(stored, " C");
+    tap_ok(bound != NULL && bound[2] >= '1' && bound[2] <= '9',
+           "a fence is written bound to what was read: %s", stored);
+    warmring_file_free(file);
+}
+
 /* ---- statistics --------------------------------------------------------------------- */
 
 typedef struct {
@@ -202,6 +228,7 @@ int main(void) {
     test_transports(test_fence);
     test_use_transport("auto");
     test_together();
+    test_bound();
     fixture_add_unix(servers);
     test_stats();
     tap_status(warmring_fleet_announce(NULL, NULL, 0), WARMRING_BAD_ARGUMENT, "NULL");

@@ -198,7 +198,15 @@ ends 0 migrate begin "$file" --to "$scratch/to" --yes
 age "$file"
 ends 0 migrate warm "$file" 100 --yes
 age "$file"
+sed -i "s/^\( *\"lag_s\": \)1/\1600/" "$file"
+interrupted migrate commit "$file" --yes
+[ "$status" -eq 130 ]
+tap_ok $? 'a commit is interrupted between its steps'
+in_phase "$file" HANDOVER
+told 10
+sed -i "s/^\( *\"lag_s\": \)600/\11/" "$file"
 "$tool" migrate commit "$file" --yes >"$scratch/out" 2>"$scratch/err"
+tap_ok $? 'the same command goes on'
 in_phase "$file" DRAINING
 kill_server 1
 age "$file"
