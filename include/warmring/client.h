@@ -17,11 +17,13 @@
  *   return the faults and refusals of status.h: PARTIAL (writes), TIMEOUT,
  *   SERVER_DOWN, CONNECT_FAILED, CONNECTION_LOST, SERVER_ERROR,
  *   PROTOCOL_ERROR, AUTH_FAILED, RESOLVE_FAILED, BAD_KEY, BAD_ARGUMENT,
- *   NOT_SUPPORTED, OUT_OF_MEMORY. warmring_error_detail() has the rest.
+ *   NOT_SUPPORTED, OUT_OF_MEMORY, and TOPOLOGY_STALE on a client that follows a
+ *   file. warmring_error_detail() has the rest.
  *   After any of them the client is as good as before.
  * - After PARTIAL, TIMEOUT and CONNECTION_LOST a write may or may not have
  *   happened: repeat a set or a delete, never an increment or an append.
- *   After SERVER_DOWN, CONNECT_FAILED and RESOLVE_FAILED nothing was sent.
+ *   After SERVER_DOWN, CONNECT_FAILED, RESOLVE_FAILED and TOPOLOGY_STALE nothing
+ *   was sent.
  * - A handle may be used by any number of threads at once, and after fork()
  *   by both processes: the child opens connections of its own.
  */
@@ -466,7 +468,12 @@ WARMRING_API warmring_status_t warmring_locate(warmring_t *client, const char *k
 /*
  * Optional housekeeping off the hot path: closes idle connections and probes
  * down servers whose back-off has ended, for at most `budget_ms`. Without it
- * the same happens within operations. Returns WARMRING_OK. Since 0.1.
+ * the same happens within operations. Returns WARMRING_OK.
+ *
+ * On a client that follows a topology file it looks at the file, too, and
+ * builds large rings, whatever the budget; then it returns once what is wrong
+ * with the file: BAD_FILE, TOPOLOGY_STALE, TIMEOUT, OUT_OF_MEMORY, TRY_AGAIN,
+ * with its text. The other work is done all the same. Since 0.1.
  */
 WARMRING_API warmring_status_t warmring_tick(warmring_t *client, uint32_t budget_ms);
 

@@ -54,17 +54,40 @@ typedef struct warmring_file warmring_file_t;
  * max_deadline_ms above the file's is lowered to it, and so is deadline_ms.
  *
  * A change of the file is in force within a second and before the next
- * operation, also after a sleep of the machine and after fork(). Rings of up
- * to 100,000 points are built by the operation that finds the change, larger
- * ones by warmring_tick(), the old topology staying in force meanwhile; call
- * that once a second, from any thread.
+ * operation, also after a sleep of the machine, a stop of the process and
+ * fork(). Once in half a second one operation asks the system whether the file
+ * changed, and once in a second it reads the fence, from all servers at the
+ * same time, for which it waits 100 ms at most and a quarter of its deadline;
+ * others go on meanwhile, unless nobody has looked for a second: then all
+ * wait. The newest file is taken over whatever phase was slept through, at
+ * once where both topologies may be in use together, else when all operations
+ * begun before have ended.
  *
- * A file that cannot be read, is wrong, or goes back to an older epoch changes
- * nothing: it is counted (file_errors of warmring_counters_t), its text is
- * what warmring_tick() returns once, and after `lag_s` without a good one
- * every operation answers TOPOLOGY_STALE until there is one.
+ * Rings of up to 100,000 points are built by the operation that finds the
+ * change, and what the present rings have is not built again. Larger ones are
+ * built by warmring_tick(): call that once a second, from any thread, or have
+ * the option reload_thread start a thread that does (it takes no signals, ends
+ * with warmring_close(), and a child of fork() starts one of its own when it
+ * needs it). Meanwhile the old topology stays in force for as long as clients
+ * may be in both phases at the same time, else for `lag_s`.
+ *
+ * A file that cannot be read, is wrong, of another fleet, goes back to an older
+ * epoch or changes without a new one changes nothing: it is counted
+ * (file_errors of warmring_counters_t), its text is what warmring_tick()
+ * returns once, and after `lag_s` without a good one every operation answers
+ * TOPOLOGY_STALE until there is one. So does every operation, at once, while a
+ * server's count of steps is two above the file's. Nothing is sent then; the
+ * text names the file, the reason and how long.
+ *
+ * Whose copies on new owners may be old is learnt from the file; deletions
+ * there that failed are reported to the operator by way of the servers.
+ * Clients may open in any phase.
  *
  * warmring_apply() on such a client is ILLEGAL_STEP: the file decides.
+ *
+ * Known limit: deadlines do not count the time that the machine sleeps. An
+ * operation under way when it falls asleep goes on with its topology when it
+ * wakes up.
  *
  * Returns WARMRING_OK; the errors of warmring_file_read() and
  * warmring_open_topology(). Ownership: warmring_close(). Since 0.1.

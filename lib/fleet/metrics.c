@@ -199,8 +199,11 @@ static void write_servers(const page_t *page) {
 
 warmring_status_t warmring_metrics_write(const warmring_snapshot_t *snapshot,
                                          warmring_text_sink_t *sink, void *context) {
-    if (WR_HAS_NULL(snapshot, (const void *)(uintptr_t)sink)) {
+    if (WR_HAS_NULL(snapshot)) {
         return WARMRING_BAD_ARGUMENT;
+    }
+    if (sink == NULL) {
+        return wr_fail(WARMRING_BAD_ARGUMENT, "sink is NULL");
     }
     page_t page = {snapshot, sink, context};
     write_state(&page);

@@ -29,6 +29,8 @@
     X("file", warmring_fleet_step(NULL, WARMRING_WARM, NULL, 0, &result)) \
     X("result", warmring_fleet_step(file, WARMRING_WARM, NULL, 0, NULL))  \
     X("file", warmring_fleet_announce(NULL, NULL, 0))                     \
+    X("client", warmring_open_file(NULL, "/", NULL))                      \
+    X("path", warmring_open_file(&client, NULL, NULL))                    \
     X("import", warmring_import(NULL, "list", "h", 1, NULL))              \
     X("format", warmring_import(&import, NULL, "h", 1, NULL))             \
     X("text", warmring_import(&import, "list", NULL, 1, NULL))
@@ -37,6 +39,7 @@ int main(void) {
     warmring_topology_t *topology;
     warmring_file_t *file, *result = (void *)&result;
     warmring_import_t *import = (void *)&import;
+    warmring_t *client = (void *)&client;
     warmring_file_settings_t settings = WARMRING_FILE_SETTINGS_INIT;
     if (warmring_topology_parse(&topology, "a", NULL, 1) != WARMRING_OK ||
         warmring_file_create(&file, topology, NULL, 0) != WARMRING_OK) {
@@ -45,6 +48,7 @@ int main(void) {
     NULL_LIST(NULL_CHECK)
     tap_ok(result == NULL, "no file");
     tap_ok(import == NULL, "no import");
+    tap_ok(client == NULL, "no client");
     warmring_file_free(NULL);
     warmring_file_free(file);
     warmring_topology_release(topology);
