@@ -67,9 +67,9 @@ typedef struct warmring_file warmring_file_t;
  * change, and what the present rings have is not built again. Larger ones are
  * built by warmring_tick(): call that once a second, from any thread, or have
  * the option reload_thread start a thread that does (it takes no signals, ends
- * with warmring_close(), and a child of fork() starts one of its own when it
- * needs it). Meanwhile the old topology stays in force for as long as clients
- * may be in both phases at the same time, else for `lag_s`.
+ * with warmring_close(), and a child of fork() does without it). Meanwhile the
+ * old topology stays in force for as long as clients may be in both phases at
+ * the same time, else for `lag_s`.
  *
  * A file that cannot be read, is wrong, of another fleet, goes back to an older
  * epoch or changes without a new one changes nothing: it is counted

@@ -197,9 +197,6 @@ static warmring_status_t confirm(wr_follower_t *base, warmring_t *client, wr_dea
     struct timespec until = wr_deadline_timespec(deadline);
     bool in_time = true;
     lock(follower);
-    if (follower->wants_thread && !follower->has_thread) {
-        (void)!wr_thread_start(follower); /* in the child of a fork; without it, as now */
-    }
     wr_time_t now = wr_boot_now();
     while (now >= follower->looked_at + period) {
         if (!follower->looking) {

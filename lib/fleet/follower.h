@@ -74,7 +74,6 @@ typedef struct {
     warmring_file_t *built; /* here it is; the next look takes it */
 
     warmring_t *client; /* the thread's */
-    bool wants_thread;
     bool has_thread;
     bool stop;
     pthread_cond_t wake; /* the thread, to stop */
@@ -115,8 +114,7 @@ uint64_t wr_fence_distance(const wr_file_follower_t *follower);
 
 /* ---- thread.c ------------------------------------------------------------------ */
 
-/* Starts a thread that looks, in this process; with the lock, unless nobody
- * else knows the follower yet. OK or OUT_OF_MEMORY. */
+/* Starts a thread that looks. OK or OUT_OF_MEMORY. */
 warmring_status_t wr_thread_start(wr_file_follower_t *follower);
 /* Ends it, if there is one. */
 void wr_thread_stop(wr_file_follower_t *follower);

@@ -48,7 +48,6 @@ static warmring_status_t open_file(warmring_t **client, wr_file_follower_t *foll
     follower->lag = (wr_time_t)follower->file->lag_s * 1000000000;
     status = make_client(client, follower, options);
     if (status == WARMRING_OK && options->reload_thread != 0) {
-        follower->wants_thread = true;
         follower->client = *client;
         status = wr_thread_start(follower);
     }

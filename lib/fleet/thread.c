@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The optional thread that looks, so that no operation has to, and that builds
- * large rings. It takes no signals, which are the application's. A child of
- * fork() does not have it; the first operation there that looks starts
- * another.
+ * large rings. It takes no signals, which are the application's.
+ *
+ * A child of fork() does not have it and gets no other: what a process may
+ * start after a fork is for the program to decide, and most children that fork
+ * off a busy parent want to stay small. There operations look, as without it.
  */
 #include <signal.h>
 
