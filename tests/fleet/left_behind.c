@@ -26,11 +26,11 @@ static void start(void) {
 }
 
 /* Calls for a while; the first status that is not OK, or OK. */
-static warmring_status_t call_for_ms(warmring_t *client, unsigned milliseconds) {
+static warmring_status_t call_for_ms(warmring_t *client, const char *key, unsigned milliseconds) {
     unsigned began = fleet_clock_ms();
     warmring_status_t status = WARMRING_OK;
     while (status == WARMRING_OK && fleet_clock_ms() - began < milliseconds) {
-        status = store_key(client, "key", "value");
+        status = store_key(client, key, "value");
         fleet_sleep_ms(5);
     }
     return status;
@@ -41,14 +41,14 @@ static void check_left_behind(void) {
     start();
     fleet_announce(fleet);
     warmring_t *client = fleet_open_copy(copy, NULL);
-    tap_status(call_for_ms(client, LOOK), WARMRING_OK, "%s: in step", kind);
+    tap_status(call_for_ms(client, "key", LOOK), WARMRING_OK, "%s: in step", kind);
     fleet_begin(fleet, fixture_first_servers(fleet->fixture, 3));
     fleet_announce(fleet);
-    tap_status(call_for_ms(client, LOOK), WARMRING_OK, "%s: a step behind", kind);
+    tap_status(call_for_ms(client, "key", LOOK), WARMRING_OK, "%s: a step behind", kind);
     fleet_step(fleet, WARMRING_WARM);
     fleet_announce(fleet);
-    tap_status(call_for_ms(client, 2 * LOOK), WARMRING_TOPOLOGY_STALE, "%s: two steps behind",
-               kind);
+    tap_status(call_for_ms(client, "key", 2 * LOOK), WARMRING_TOPOLOGY_STALE,
+               "%s: two steps behind", kind);
     tap_contains(warmring_error_detail(), copy, "%s: the text names the file", kind);
     tap_contains(warmring_error_detail(), "is not updated here", "%s: and says what is wrong",
                  kind);
@@ -61,7 +61,7 @@ static void check_left_behind(void) {
     fleet_put_text(copy, warmring_file_text(fleet->file));
     fleet_await(client, warmring_topology_epoch(fleet->file->topology));
     fleet_await(late, warmring_topology_epoch(fleet->file->topology));
-    tap_status(call_for_ms(client, LOOK), WARMRING_OK, "%s: the copy was updated", kind);
+    tap_status(call_for_ms(client, "key", LOOK), WARMRING_OK, "%s: the copy was updated", kind);
     tap_status(store_key(late, "key", "value"), WARMRING_OK, "%s: for both", kind);
     warmring_close(late);
     warmring_close(client);
@@ -94,11 +94,12 @@ static warmring_server_counters_t look_at(warmring_t *client, size_t index) {
 }
 
 static void check_hanging(void) {
+    static const char *const strict[] = {"failure_limit", "1", NULL};
     const char *kind = test_transport();
     char key[16];
     char other[16];
     start();
-    warmring_t *client = fleet_open(fleet, NULL);
+    warmring_t *client = fleet_open(fleet, strict);
     find_key(client, 0, key);
     find_key(client, 1, other);
     tap_status(store_key(client, key, "value"), WARMRING_OK, "%s: all are well", kind);
@@ -142,8 +143,8 @@ static void check_down(void) {
     snprintf(command, sizeof command, "set warmring:%016" PRIx64 ":steps 0 0 1\r\n2\r\n",
              fleet->file->id);
     fixture_raw(fleet->fixture, 0, command, "STORED\r\n", reply, sizeof reply);
-    tap_status(call_for_ms(client, 2 * LOOK), WARMRING_TOPOLOGY_STALE, "%s: the others still tell",
-               kind);
+    tap_status(call_for_ms(client, key, 2 * LOOK), WARMRING_TOPOLOGY_STALE,
+               "%s: the others still tell", kind);
     warmring_close(client);
     fleet_free(fleet);
 }

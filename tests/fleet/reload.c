@@ -12,6 +12,7 @@
 
 #include "tests/fleet/support.h"
 #include "tests/lib/calls.h"
+#include "tests/lib/raw.h"
 #include "tests/lib/tap.h"
 #include "tests/lib/transports.h"
 
@@ -99,6 +100,46 @@ static void check_open(void) {
     tap_contains(warmring_error_detail(), fleet->path, "is named");
     warmring_options_free(options);
     fleet_free(fleet);
+}
+
+/* What all clients of a file keep to. */
+static void check_settings(void) {
+    warmring_topology_t *topology = NULL;
+    warmring_file_t *file = NULL;
+    warmring_file_settings_t settings = {sizeof settings, 5, 700, 100};
+    warmring_call_t call = WARMRING_CALL_INIT;
+    fleet = fleet_start(1, 1, 5);
+    if (warmring_topology_parse(&topology, fixture_servers(fleet->fixture), "nginx", 160) !=
+            WARMRING_OK ||
+        warmring_file_create(&file, topology, &settings, fleet_now_ms()) != WARMRING_OK) {
+        tap_bail("%s", warmring_error_detail());
+    }
+    warmring_topology_release(topology);
+    fleet_put(fleet, file);
+    client = fleet_open(fleet, NULL); /* with deadlines of 2 and 5 s, and no longest TTL */
+    call.deadline_ms = 700;
+    tap_status(warmring_set(client, "key", 3, "value", 5, 0, 0, &call), WARMRING_OK,
+               "a deadline as long as the file's");
+    int64_t ttl = raw_look(fleet->fixture, 0, "key").ttl;
+    tap_ok(ttl > 90 && ttl <= 100, "no expiration: the longest TTL of the file, %d s", (int)ttl);
+    call.deadline_ms = 701;
+    tap_status(warmring_set(client, "key", 3, "value", 5, 0, 0, &call), WARMRING_BAD_ARGUMENT,
+               "a longer deadline");
+    tap_contains(warmring_error_detail(), "700", "names the longest");
+    warmring_topology_t *present = NULL;
+    if (warmring_acquire(client, &present) != WARMRING_OK) {
+        tap_bail("acquire");
+    }
+    tap_int((int64_t)warmring_ring_points(warmring_topology_ring(present, WARMRING_OLD_RING)), 160,
+            "the ring is the file's");
+    warmring_topology_release(present);
+    fixture_stop(fleet->fixture, 0);
+    unsigned began = fleet_clock_ms();
+    tap_status(store_key(client, "key", "value"), WARMRING_TIMEOUT, "the default deadline");
+    unsigned took = fleet_clock_ms() - began;
+    tap_ok(took <= 700 + tap_slack_ms(), "is lowered to the file's: %u ms", took);
+    fixture_continue(fleet->fixture, 0);
+    end();
 }
 
 /* Looks at the file now, until a fault is told. */
@@ -205,6 +246,7 @@ static void run(void) {
 int main(void) {
     test_transports(run);
     check_apply();
+    check_settings();
     check_open();
     check_bad_files();
     check_stale();

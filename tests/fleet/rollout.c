@@ -64,6 +64,28 @@ static void check_ramp(void) {
     fleet_free(fleet);
 }
 
+/* Each site has its own rollout. */
+static void check_scopes(void) {
+    static const char *const scope[] = {"scope", "north", NULL};
+    fleet = fleet_start(2, 1, 60);
+    fleet_begin(fleet, fixture_servers(fleet->fixture));
+    fleet_step(fleet, WARMRING_WARM);
+    warmring_file_t *next = NULL;
+    if (warmring_file_rollout(fleet->file, "north", WARMRING_ROLLOUT_ALL, 0, fleet_now_ms(),
+                              &next) != WARMRING_OK) {
+        tap_bail("%s", warmring_error_detail());
+    }
+    client = fleet_open(fleet, scope);
+    fleet_put(fleet, next);
+    fleet_await(client, warmring_topology_epoch(next->topology));
+    tap_near(share_rolled_in(), 1, 0, "all keys, for the site named");
+    warmring_close(client);
+    client = fleet_open(fleet, NULL);
+    tap_near(share_rolled_in(), 0, 0, "none for others");
+    warmring_close(client);
+    fleet_free(fleet);
+}
+
 /* ---- large rings --------------------------------------------------------------------- */
 
 /* A file whose next ring has more than 100,000 points. */
@@ -153,6 +175,7 @@ static void check_thread(void) {
 
 int main(void) {
     check_ramp();
+    check_scopes();
     check_large_edit();
     check_large_step();
     check_thread();
