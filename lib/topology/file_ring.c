@@ -7,6 +7,7 @@
  */
 #include "topology/file_ring.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -191,6 +192,17 @@ static warmring_status_t blame_option(const draft_t *draft, wr_build_t *build) {
     return WARMRING_OK;
 }
 
+/* The ring's check of a list of one begins with "server 0: ", or "server 0, ";
+ * the path says better which it is. */
+static warmring_status_t blame_alone(const wr_node_t *element) {
+    static const char start[] = "server 0: ";
+    char reason[WR_DETAIL_SIZE];
+    const char *detail = warmring_error_detail();
+    bool has_start = strncmp(detail, start, strlen("server 0")) == 0;
+    snprintf(reason, sizeof reason, "%s", has_start ? detail + strlen(start) : detail);
+    return wr_node_blame(element, "%s", reason);
+}
+
 /* The first that is wrong by itself. A weight of 0 is not, but no ring. */
 static warmring_status_t blame_server(const draft_t *draft, const wr_build_t *build) {
     for (size_t i = 0; i < draft->count; i++) {
@@ -199,7 +211,7 @@ static warmring_status_t blame_server(const draft_t *draft, const wr_build_t *bu
         warmring_status_t status = wr_check_servers(&server, 1, build);
         if (status != WARMRING_OK) {
             wr_node_t element = wr_node_element(&draft->list, i);
-            return wr_node_wrap(&element, status);
+            return blame_alone(&element);
         }
     }
     return WARMRING_OK;
