@@ -87,14 +87,17 @@ static inline warmring_file_t *file_of(const char *text) {
     return file;
 }
 
-/* A copy of `text` with the first `piece` replaced; bails where there is none. */
+/* A copy of `text` with the first `piece` replaced; bails where there is none.
+ * Good until two others are made. */
 static inline char *replaced(const char *text, const char *piece, const char *by) {
-    static char copy[16384];
+    static char copies[2][16384];
+    static int turn;
+    char *copy = copies[turn ^= 1];
     const char *at = strstr(text, piece);
     if (at == NULL) {
         tap_bail("no \"%s\" in the text", piece);
     }
-    snprintf(copy, sizeof copy, "%.*s%s%s", (int)(at - text), text, by, at + strlen(piece));
+    snprintf(copy, sizeof copies[0], "%.*s%s%s", (int)(at - text), text, by, at + strlen(piece));
     return copy;
 }
 

@@ -154,9 +154,9 @@ static void test_edit(void) {
     tap_ok(edited->steps == 13 && edited->since_ms == 5000, "counted, with a time of its own");
     tap_ok(edited->id == file->id && edited->lag_s == file->lag_s, "the same fleet");
     char *expected = replaced(stable_text, "\"weight\": 4", "\"weight\": 5");
-    expected = replaced(strdup(expected), "740993", "740994");
-    expected = replaced(strdup(expected), "\"steps\": 12", "\"steps\": 13");
-    expected = replaced(strdup(expected), "1700000000123", "5000");
+    expected = replaced(expected, "740993", "740994");
+    expected = replaced(expected, "\"steps\": 12", "\"steps\": 13");
+    expected = replaced(expected, "1700000000123", "5000");
     tap_string(edited->text, expected, "and nothing else is different");
     warmring_file_t *warming = file_of(warming_text), *none;
     tap_status(warmring_file_edit(warming, target, 0, &none), WARMRING_ILLEGAL_STEP, "in WARMING");
