@@ -72,6 +72,7 @@ typedef struct {
     wr_view_t *view; /* stays in force for this operation */
     unsigned slot;
     wr_deadline_t deadline;
+    wr_time_t began;
     uint32_t mode;
     warmring_bytes_t group; /* data NULL: the key chooses */
 } wr_operation_t;

@@ -16,7 +16,7 @@ void wr_observe_now(const wr_operation_t *operation, wr_verb_t verb, const wr_ro
         .side = operation->view->marks != NULL ? (warmring_side_t)side : WARMRING_OLD_RING,
         .phase = operation->view->phase,
         .status = status,
-        .duration_ns = (uint64_t)(wr_now() - operation->deadline.made),
+        .duration_ns = (uint64_t)(wr_now() - operation->began),
     };
     client->observer(client->observer_context, &event);
 }

@@ -64,6 +64,7 @@ warmring_status_t wr_operation_begin(wr_operation_t *operation, warmring_t *clie
         call->deadline_ms != 0 ? call->deadline_ms : limit_of(&client->limits.deadline_ms);
     operation->client = client;
     operation->deadline = wr_deadline_in_ms(deadline_ms);
+    operation->began = operation->deadline.made;
     operation->mode = call->mode;
     operation->group = call->group;
     status = wr_follow(client->follower, client, operation->deadline);

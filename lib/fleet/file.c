@@ -26,7 +26,7 @@ warmring_status_t wr_fail_file(const char *path, const char *what, int error) {
         return wr_fail_memory();
     }
     return wr_fail(WARMRING_BAD_FILE, "%s: %s: %s", length > SHOWN ? path + length - SHOWN : path,
-                   what, strerror_r(error, buffer, sizeof buffer));
+                   what, wr_system_text(error, buffer, sizeof buffer));
 }
 
 static warmring_status_t check(const struct stat *stat, const char *path, uint32_t mode) {
