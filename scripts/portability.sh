@@ -145,7 +145,7 @@ END
     done
     musl-gcc -c -O1 -o "$needs/fortified.o" "$needs/fortified.c" &&
         ar rcs "$needs/libfortified.a" "$needs/fortified.o" || return
-    configure CC=musl-gcc --disable-shared "${arguments[@]}" &&
+    configure CC=musl-gcc --disable-shared --without-libyaml "${arguments[@]}" &&
         run_tests TESTS='$(portable_tests)' check_PROGRAMS='$(portable_tests)'
 }
 

@@ -45,7 +45,7 @@ static warmring_status_t read_name(const wr_node_t *node, const char **name) {
 }
 
 static bool is_ascii(const char *text) {
-    while (*text > 0) {
+    while (*text != '\0' && (unsigned char)*text < 0x80) {
         text++;
     }
     return *text == '\0';
