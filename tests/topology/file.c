@@ -199,11 +199,11 @@ static void test_locales(void) {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         snprintf(command, sizeof command, "localedef -i %s -f UTF-8 %s/%s >%s/log 2>&1", names[i],
                  directory, names[i], directory);
-        if (system(command) != 0 || setlocale(LC_ALL, names[i]) == NULL) {
+        if (system(command) != 0 || setlocale(LC_ALL, names[i]) == NULL ||
+            strcmp(localeconv()->decimal_point, ".") == 0) { /* musl has but one point */
             tap_skip("cannot make the locale %s", names[i]);
             continue;
         }
-        tap_ok(strcmp(localeconv()->decimal_point, ".") != 0, "%s has another point", names[i]);
         check_locale(names[i]);
         tap_ok(strcmp(localeconv()->decimal_point, ".") != 0, "%s is still in force", names[i]);
         setlocale(LC_ALL, "C");
