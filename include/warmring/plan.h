@@ -74,7 +74,8 @@ WARMRING_API double warmring_plan_cv_equal(double servers, double points);
  *
  * Returns WARMRING_OK and the CV in *cv; BAD_ARGUMENT (*cv is 0) when no
  * weight is above 0, a weight is negative or no finite number, their sum
- * overflows, or points_per_weight is not above 0 and finite.
+ * overflows or is 1e150 times the least, or points_per_weight is not above 0
+ * and finite.
  * Threads: any. Cost: a pass over the weights. Since 0.1.
  */
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t

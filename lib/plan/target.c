@@ -15,6 +15,7 @@
  * weight beside large ones), it doubles the number until one meets it and
  * halves the interval.
  */
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 
@@ -30,6 +31,9 @@ enum { STEPS = 4096, LOOKS = 1 << 24 };
 /* Averages and fractions from which on fractions are an answer. */
 static const double large_weight = 1000, small_answer = 0.01;
 static const double most = 4294967295.0;
+
+/* Weights may be so large that the last digit of an answer is no number. */
+static const double largest_scale = 1e307;
 
 typedef struct {
     const double *weights;
@@ -64,7 +68,7 @@ static double scale_of(const search_t *search, double answer) {
     answer = fmax(answer, 1 / mean);
     double scale = 1;
     if (mean >= large_weight && answer < small_answer) {
-        for (; answer * scale < 10; scale *= 10) {
+        for (; answer * scale < 10 && scale < largest_scale; scale *= 10) {
         }
     }
     return scale;
@@ -72,12 +76,18 @@ static double scale_of(const search_t *search, double answer) {
 
 static warmring_status_t fail_too_many(const search_t *search) {
     wr_decimal_t target, points;
-    double needed = without_rounding(search) * search->read.sum;
+    double density = without_rounding(search), needed = fmin(density * search->read.sum, DBL_MAX);
+    wr_decimal(&target, search->target);
+    if (density > most && needed <= most) {
+        return wr_fail(WARMRING_LIMIT_EXCEEDED,
+                       "target %s: it takes a points_per_weight of about %s, which is over "
+                       "4294967295: use larger weights",
+                       target.text, wr_decimal(&points, ceil(density)));
+    }
     return wr_fail(WARMRING_LIMIT_EXCEEDED,
                    "target %s: it takes about %s points, and hashes of 32 bits have room for less "
                    "than 4294967296",
-                   wr_decimal(&target, search->target),
-                   wr_decimal(&points, fmax(ceil(needed), most + 1)));
+                   target.text, wr_decimal(&points, fmax(ceil(needed), most + 1)));
 }
 
 static double halve(const search_t *search, double misses, double meets) {

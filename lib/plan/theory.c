@@ -14,6 +14,10 @@
 
 static const double hash_space = 4294967296.0;
 
+/* The sum of weights over the least of them: its square, a server's worst, is
+ * a number still, and so is a sum of such squares. */
+static const double largest_spread = 1e150;
+
 double warmring_plan_cv_server(double points, double total) {
     return points > 0 && points <= total ? sqrt((total - points) / (points * (total + 1))) : NAN;
 }
@@ -36,11 +40,12 @@ double wr_expected_square(double points, double total, double wanted) {
 }
 
 warmring_status_t wr_weights_read(const double *weights, size_t count, wr_weights_t *read) {
-    wr_decimal_t text;
+    wr_decimal_t text, sum;
     if (count > 0 && WR_HAS_NULL(weights)) {
         return WARMRING_BAD_ARGUMENT;
     }
     *read = (wr_weights_t){.least = INFINITY};
+    size_t least = 0;
     for (size_t i = 0; i < count; i++) {
         if (!isfinite(weights[i]) || weights[i] < 0) {
             return wr_fail(WARMRING_BAD_ARGUMENT, "weight %s of server %zu: not a number from 0",
@@ -48,7 +53,8 @@ warmring_status_t wr_weights_read(const double *weights, size_t count, wr_weight
         }
         if (weights[i] > 0) {
             read->sum += weights[i];
-            read->least = fmin(read->least, weights[i]);
+            least = weights[i] < read->least ? i : least;
+            read->least = weights[least];
             read->count++;
             read->inverses += 1 / weights[i];
         }
@@ -58,6 +64,11 @@ warmring_status_t wr_weights_read(const double *weights, size_t count, wr_weight
     }
     if (!isfinite(read->sum) || !isfinite(read->inverses)) {
         return wr_fail(WARMRING_BAD_ARGUMENT, "the weights are too large or too small to add up");
+    }
+    if (read->sum / read->least > largest_spread) {
+        return wr_fail(WARMRING_BAD_ARGUMENT,
+                       "weight %s of server %zu: too small beside a sum of %s",
+                       wr_decimal(&text, read->least), least, wr_decimal(&sum, read->sum));
     }
     return WARMRING_OK;
 }

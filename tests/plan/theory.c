@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../lib/tap.h"
 
@@ -320,6 +321,13 @@ static void test_large_weights(void) {
     tap_ok(cv_of(megabytes, 3, answer * 0.9) > 0.05, "a tenth less does not");
     double digits = round(answer * 1e6);
     tap_near(answer, digits / 1e6, 0, "it is written with a few digits: %g", answer);
+    static const double largest[] = {1e308}, pair[] = {8e307, 8e307};
+    tap_status(warmring_plan_points_per_weight(largest, 1, 0.05, &answer), WARMRING_OK,
+               "the largest weight");
+    tap_ok(answer >= 1e-308 && answer <= 1e-306, "few points do: %g", answer);
+    tap_status(warmring_plan_points_per_weight(pair, 2, 0.05, &answer), WARMRING_OK, "two of them");
+    tap_ok(cv_of(pair, 2, answer) <= 0.05 && cv_of(pair, 2, answer * 0.8) > 0.05, "meet it: %g",
+           answer);
     static const double wild[] = {1e-6, 1, 1, 1, 1};
     tap_status(warmring_plan_points_per_weight(wild, 5, 0.5, &answer), WARMRING_OK,
                "a tiny weight among others");
@@ -329,7 +337,8 @@ static void test_large_weights(void) {
 
 static void test_refusals(void) {
     static const double ones[] = {1, 1}, none[] = {0, 0}, negative[] = {1, -2},
-                        endless[] = {1, INFINITY}, nan[] = {NAN, 1}, over[] = {1e308, 1e308};
+                        endless[] = {1, INFINITY}, nan[] = {NAN, 1}, over[] = {1e308, 1e308},
+                        apart[] = {1e100, 1e-100}, denormal[] = {4e-320, 1e-300};
     static const struct {
         const double *weights;
         const char *quoted;
@@ -337,7 +346,10 @@ static void test_refusals(void) {
                {negative, "weight -2 of server 1"},
                {endless, "weight inf of server 1"},
                {nan, "nan of server 0"},
-               {over, "too large"}};
+               {over, "too large"},
+               {apart, "server 1: too small beside a sum of 1e+100"},
+               {denormal, "too small to add up"}};
+    static const double nano[] = {1e-9, 2e-9};
     double value;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         value = 5;
@@ -360,6 +372,12 @@ static void test_refusals(void) {
                "a target beyond 32 bits");
     tap_contains(warmring_error_detail(), "9999999999 points", "the text says how many it takes");
     tap_near(value, 0, 0, "and nothing is recommended");
+    tap_status(warmring_plan_points_per_weight(nano, 2, 0.05, &value), WARMRING_LIMIT_EXCEEDED,
+               "few points, but of weights too small");
+    tap_contains(warmring_error_detail(), "points_per_weight of about 1663333333", "the text says so");
+    tap_status(warmring_plan_points_per_weight(ones, 2, 1e-200, &value), WARMRING_LIMIT_EXCEEDED,
+               "a target that takes more points than a number can tell");
+    tap_ok(strstr(warmring_error_detail(), "inf") == NULL, "is told one all the same");
     /* The last that fits: 2 servers of 2^31 - 1 points. */
     double least = warmring_plan_cv_equal(2, 2147483647);
     tap_status(warmring_plan_points_per_weight(ones, 2, least, &value), WARMRING_OK,
