@@ -34,13 +34,13 @@ typedef struct {
 
 /* Share over wanted share; 1 for a drained server. */
 static double ratio_of(const row_t *row) {
-    return row->wanted > 0 ? row->share / row->wanted : 1;
+    return row->weight > 0 ? row->share / row->wanted : 1;
 }
 
 /* The farthest from what its weight says comes first. A server that should
  * have nothing and has something is worse than any other. */
 static double badness(const row_t *row) {
-    return row->wanted > 0 ? fabs(ratio_of(row) - 1) : row->share > 0 ? INFINITY : -1;
+    return row->weight > 0 ? fabs(ratio_of(row) - 1) : row->share > 0 ? INFINITY : -1;
 }
 
 static int by_badness(const void *a, const void *b) {
@@ -70,17 +70,18 @@ static void fill_rows(row_t *rows, const warmring_topology_t *topology, size_t c
 static int print_text(const row_t *rows, size_t count, const warmring_ring_t *ring,
                       const warmring_plan_balance_t *balance) {
     text_t weight, wanted, share, measured, theory;
-    int width = 6;
+    int width = 6, weights = 10;
     for (size_t i = 0; i < count; i++) {
-        int length = (int)strlen(rows[i].label);
-        width = length > width ? length : width;
+        width = wider(width, rows[i].label);
+        weights = wider(weights, number(&weight, rows[i].weight));
     }
-    printf("%-*s  %10s  %10s  %10s  %11s\n", width, "server", "weight", "wanted", "share",
+    printf("%-*s  %*s  %10s  %10s  %11s\n", width, "server", weights, "weight", "wanted", "share",
            "share/wanted");
     for (size_t i = 0; i < count; i++) {
-        printf("%-*s  %10s  %10s  %10s  ", width, rows[i].label, number(&weight, rows[i].weight),
-               percent(&wanted, rows[i].wanted), percent(&share, rows[i].share));
-        if (rows[i].wanted > 0) {
+        printf("%-*s  %*s  %10s  %10s  ", width, rows[i].label, weights,
+               number(&weight, rows[i].weight), percent(&wanted, rows[i].wanted),
+               percent(&share, rows[i].share));
+        if (rows[i].weight > 0) {
             printf("%12.4f\n", ratio_of(&rows[i]));
         } else {
             printf("%12s\n", "drained");
@@ -100,16 +101,17 @@ static int print_as_json(const row_t *rows, size_t count, const warmring_ring_t 
                          const warmring_plan_balance_t *balance) {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) {
-        json_t *ratio = rows[i].wanted > 0 ? json_number(ratio_of(&rows[i])) : json_null();
-        json_array_append_new(list, json_pack("{s:s, s:o, s:f, s:f, s:o}", "server", rows[i].label,
-                                              "weight", json_number(rows[i].weight), "wanted",
-                                              rows[i].wanted, "share", rows[i].share,
-                                              "share_over_wanted", ratio));
+        const row_t *row = &rows[i];
+        json_add(&list, json_pack("{s:o, s:o, s:f, s:f, s:o}", "server", json_text(row->label),
+                                  "weight", json_number(row->weight), "wanted", row->wanted,
+                                  "share", row->share, "share_over_wanted",
+                                  row->weight > 0 ? json_number(ratio_of(row)) : json_null()));
     }
     return print_json(
-        json_pack("{s:s, s:I, s:f, s:f, s:f, s:I, s:o}", "dialect", warmring_ring_dialect(ring),
-                  "points", (json_int_t)warmring_ring_points(ring), "cv_theory", balance->cv_theory,
-                  "cv_measured", balance->cv, "max_over_mean", balance->max_over_mean, "bytes",
+        json_pack("{s:s, s:I, s:o, s:o, s:o, s:I, s:o}", "dialect", warmring_ring_dialect(ring),
+                  "points", (json_int_t)warmring_ring_points(ring), "cv_theory",
+                  json_number(balance->cv_theory), "cv_measured", json_number(balance->cv),
+                  "max_over_mean", json_number(balance->max_over_mean), "bytes",
                   (json_int_t)warmring_ring_bytes(ring), "servers", list));
 }
 

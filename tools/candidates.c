@@ -13,9 +13,15 @@
 
 #include "report.h"
 
+/* The most that a ring takes. */
+static const double most_points_per_weight = UINT32_MAX;
+
 /* Points of an average server, and the largest ring made of them. */
 static const double usual[] = {10, 20, 50, 100, 160, 200, 500, 1000, 2000, 5000, 10000};
 static const double largest_usual = 4e6;
+
+/* How far apart two of them may be, in proportion, and be one. */
+static const double alike = 1e-12;
 
 int candidates_create(candidates_t *candidates, const servers_t *servers) {
     *candidates = (candidates_t){.servers = servers};
@@ -28,10 +34,8 @@ int candidates_create(candidates_t *candidates, const servers_t *servers) {
         candidates->weight += candidates->weights[i];
     }
     double cv;
-    if (warmring_plan_cv(candidates->weights, servers->count, 1, &cv) != WARMRING_OK) {
-        return servers_complain(servers);
-    }
-    return ENDED_WELL;
+    warmring_status_t status = warmring_plan_cv(candidates->weights, servers->count, 1, &cv);
+    return status == WARMRING_OK ? ENDED_WELL : servers_complain(servers, status);
 }
 
 void candidates_free(candidates_t *candidates) {
@@ -60,7 +64,7 @@ double candidates_cv(const candidates_t *candidates, double points_per_weight) {
 candidate_t *candidates_find(candidates_t *candidates, double points_per_weight) {
     for (size_t i = 0; i < candidates->count; i++) {
         double other = candidates->list[i].points_per_weight;
-        if (other >= points_per_weight && other <= points_per_weight) {
+        if (fabs(other - points_per_weight) <= alike * points_per_weight) {
             return &candidates->list[i];
         }
     }
@@ -92,6 +96,7 @@ void candidates_add_usual(candidates_t *candidates) {
     double unit = pow(10, floor(log10(candidates->weight / servers)));
     for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
         double points_per_weight = unit < 1 ? usual[i] * round(1 / unit) : usual[i] / unit;
+        points_per_weight = fmin(points_per_weight, most_points_per_weight);
         if (i == 0 || points_at(candidates, points_per_weight) <= largest_usual) {
             candidates_add(candidates, points_per_weight);
         }
@@ -112,8 +117,10 @@ int candidate_measure(const candidates_t *candidates, candidate_t *candidate) {
     warmring_plan_balance_t balance = {.size = sizeof balance};
     warmring_ring_t *ring;
     double begin = now_ms();
-    if (warmring_ring_create(servers->servers, servers->count, &options, &ring) != WARMRING_OK) {
-        return servers_complain(servers);
+    warmring_status_t status =
+        warmring_ring_create(servers->servers, servers->count, &options, &ring);
+    if (status != WARMRING_OK) {
+        return servers_complain(servers, status);
     }
     candidate->build_ms = now_ms() - begin;
     candidate->measured = warmring_plan_balance(ring, &balance) == WARMRING_OK;

@@ -196,11 +196,12 @@ int read_share(const char *option, const char *text, double *value) {
     return ENDED_WELL;
 }
 
-int read_count(const char *option, const char *text, double most, double *value) {
-    text_t limit;
-    if (text == NULL ||
-        (parse_real(text, strlen(text), value) && *value <= most && *value <= floor(*value))) {
+int read_count(const char *option, const char *text, double least, double most, double *value) {
+    text_t low, high;
+    if (text == NULL || (parse_real(text, strlen(text), value) && *value >= least &&
+                         *value <= most && *value <= floor(*value))) {
         return ENDED_WELL;
     }
-    return misuse("%s \"%s\": not a whole number up to %s", option, text, number(&limit, most));
+    return misuse("%s \"%s\": not a whole number from %s to %s", option, text, number(&low, least),
+                  number(&high, most));
 }

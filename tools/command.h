@@ -58,6 +58,6 @@ int run_command(const command_t *command, char **arguments);
  */
 int read_positive(const char *option, const char *text, double *value);
 int read_share(const char *option, const char *text, double *value); /* "5%" or "0.05" */
-int read_count(const char *option, const char *text, double most, double *value);
+int read_count(const char *option, const char *text, double least, double most, double *value);
 
 #endif

@@ -135,8 +135,7 @@ static int widest(const diff_t *diff, const char *(*of)(label_t *, const diff_t 
     int width = 4;
     label_t text;
     for (size_t i = 0; i < diff->count; i++) {
-        int length = (int)strlen(of(&text, diff, i));
-        width = length > width ? length : width;
+        width = wider(width, of(&text, diff, i));
     }
     return width;
 }
@@ -195,9 +194,9 @@ static json_t *json_flows(const diff_t *diff) {
     json_t *list = json_array();
     for (size_t i = 0; i < diff->count; i++) {
         label_t from, to;
-        json_array_append_new(list,
-                              json_pack("{s:s, s:s, s:f}", "from", label_from(&from, diff, i), "to",
-                                        label_to(&to, diff, i), "share", diff->flows[i].part));
+        json_add(&list,
+                 json_pack("{s:o, s:o, s:f}", "from", json_text(label_from(&from, diff, i)), "to",
+                           json_text(label_to(&to, diff, i)), "share", diff->flows[i].part));
     }
     return list;
 }
@@ -206,9 +205,9 @@ static json_t *json_cost(const diff_t *diff) {
     json_t *list = json_array();
     for (size_t i = 0; i < HIT_RATIOS; i++) {
         double hits = hit_ratios[i];
-        json_array_append_new(list, json_pack("{s:f, s:f, s:f}", "hit_ratio_before", hits,
-                                              "hit_ratio_after", hits * (1 - diff->moved),
-                                              "origin_load", load_factor(hits, diff->moved)));
+        json_add(&list, json_pack("{s:f, s:f, s:f}", "hit_ratio_before", hits, "hit_ratio_after",
+                                  hits * (1 - diff->moved), "origin_load",
+                                  load_factor(hits, diff->moved)));
     }
     return list;
 }
@@ -251,7 +250,7 @@ static int run(const char *const *values, const char *const *operands) {
     if (strcmp(values[FROM], "-") == 0 && strcmp(values[TO], "-") == 0) {
         return misuse("--from and --to cannot both be standard input");
     }
-    int result = read_count("--flows", values[FLOWS], MOST_FLOWS, &flows);
+    int result = read_count("--flows", values[FLOWS], 0, MOST_FLOWS, &flows);
     if (result == ENDED_WELL) {
         result = load_both(&diff, values);
     }

@@ -147,9 +147,9 @@ static int make_plan(plan_t *plan, bool chosen) {
 
 /* ---- for people ---- */
 
-static void print_row(const candidate_t *row, bool recommended) {
+static void print_row(const candidate_t *row, int width, bool recommended) {
     text_t density, points, theory, measured, memory;
-    printf("%s %10s  %11s  %9s", recommended ? "->" : "  ",
+    printf("%s %*s  %11s  %9s", recommended ? "->" : "  ", width,
            number(&density, row->points_per_weight), number(&points, row->points),
            percent(&theory, row->cv_theory));
     if (row->measured) {
@@ -160,18 +160,27 @@ static void print_row(const candidate_t *row, bool recommended) {
     }
 }
 
+static void print_table(const plan_t *plan, const candidate_t *chosen) {
+    text_t density;
+    int width = 10;
+    for (size_t i = 0; i < plan->candidates.count; i++) {
+        width = wider(width, number(&density, plan->candidates.list[i].points_per_weight));
+    }
+    printf("   %*s  %11s  %9s  %11s  %8s  %9s  %9s\n", width, "points per", "", "CV by", "CV",
+           "max/", "", "build");
+    printf("   %*s  %11s  %9s  %11s  %8s  %9s  %9s\n", width, "weight", "points", "theory",
+           "measured", "mean", "memory", "ms");
+    for (size_t i = 0; i < plan->candidates.count; i++) {
+        print_row(&plan->candidates.list[i], width, chosen == &plan->candidates.list[i]);
+    }
+}
+
 static void print_text(plan_t *plan) {
     text_t weight, density;
     const candidate_t *chosen = candidates_find(&plan->candidates, plan->recommended);
     printf("%zu servers, weights add up to %s, dialect v2\n\n", plan->candidates.servers->count,
            number(&weight, plan->candidates.weight));
-    printf("   %10s  %11s  %9s  %11s  %8s  %9s  %9s\n", "points per", "", "CV by", "CV", "max/", "",
-           "build");
-    printf("   %10s  %11s  %9s  %11s  %8s  %9s  %9s\n", "weight", "points", "theory", "measured",
-           "mean", "memory", "ms");
-    for (size_t i = 0; i < plan->candidates.count; i++) {
-        print_row(&plan->candidates.list[i], chosen == &plan->candidates.list[i]);
-    }
+    print_table(plan, chosen);
     putchar('\n');
     if (chosen != NULL) {
         number(&density, plan->recommended);
@@ -208,10 +217,10 @@ static int print_as_json(plan_t *plan) {
     const candidate_t *chosen = candidates_find(&plan->candidates, plan->recommended);
     json_t *rows = json_array(), *warnings = json_array();
     for (size_t i = 0; i < plan->candidates.count; i++) {
-        json_array_append_new(rows, json_row(&plan->candidates.list[i]));
+        json_add(&rows, json_row(&plan->candidates.list[i]));
     }
     for (size_t i = 0; i < plan->warning_count; i++) {
-        json_array_append_new(warnings, json_string(plan->warnings[i]));
+        json_add(&warnings, json_text(plan->warnings[i]));
     }
     json_t *all = chosen != NULL ? json_row(chosen) : json_object();
     json_t *recommendation = chosen != NULL ? json_row(chosen) : json_null();

@@ -63,9 +63,12 @@ int finish_output(int result) {
     return flush_output() ? result : FAILED;
 }
 
+/* Why there may be no JSON, when it was told already. */
+static bool told_why = false;
+
 int print_json(json_t *value) {
     if (value == NULL) {
-        return fail("out of memory");
+        return told_why ? FAILED : fail("out of memory");
     }
     int lost = json_dumpf(value, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     json_decref(value);
@@ -73,12 +76,41 @@ int print_json(json_t *value) {
 }
 
 json_t *json_number(double value) {
+    if (!isfinite(value)) {
+        return json_null();
+    }
     bool whole =
         fabs(value) < 9007199254740992.0 && !(value < floor(value) || value > floor(value));
     return whole ? json_integer((json_int_t)value) : json_real(value);
 }
 
+json_t *json_text(const char *text) {
+    json_t *unchecked = json_string_nocheck(text), *value = json_string(text);
+    if (value == NULL && unchecked != NULL && !told_why) {
+        fail("\"%s\" is not UTF-8, and JSON has no other text", text);
+        told_why = true;
+    }
+    json_decref(unchecked);
+    return value;
+}
+
+void json_add(json_t **list, json_t *element) {
+    if (json_array_append_new(*list, element) != 0) {
+        json_decref(*list);
+        *list = NULL;
+    }
+}
+
+int wider(int width, const char *text) {
+    int length = (int)strlen(text);
+    return length > width ? length : width;
+}
+
 const char *percent(text_t *text, double share) {
+    if (share > 0 && share < 1e-7) {
+        snprintf(text->text, sizeof text->text, "%.1e %%", 100 * share);
+        return text->text;
+    }
     int decimals = share >= 1 ? 1 : share >= 0.1 ? 2 : share >= 0.00001 ? 3 : share > 0 ? 6 : 0;
     snprintf(text->text, sizeof text->text, "%.*f %%", decimals, 100 * share);
     return text->text;
@@ -100,10 +132,18 @@ const char *bytes(text_t *text, double count) {
     return text->text;
 }
 
+/* Without an exponent, which options and server strings do not take; but for
+ * numbers that nobody would write. */
 const char *number(text_t *text, double value) {
     snprintf(text->text, sizeof text->text, "%.9g", value);
     if (value >= 1e9 && value < 1e20) {
         snprintf(text->text, sizeof text->text, "%.0f", value);
+    } else if (value > 1e-20 && value < 1e-4) {
+        int length =
+            snprintf(text->text, sizeof text->text, "%.*f", 8 - (int)floor(log10(value)), value);
+        while (text->text[length - 1] == '0') {
+            text->text[--length] = '\0';
+        }
     }
     return text->text;
 }

@@ -31,11 +31,22 @@ bool flush_output(void);
 /* The same at the end: `result`, or FAILED when anything was lost. */
 int finish_output(int result);
 
-/* Prints the value and gives it up; FAILED when it is NULL. */
+/* Prints the value and gives it up; FAILED with a complaint when it is NULL. */
 int print_json(json_t *value);
 
-/* A number that has no ".0" when it is whole. */
+/* A number that has no ".0" when it is whole; null for one that is not finite,
+ * which JSON cannot tell. */
 json_t *json_number(double value);
+
+/* A text; NULL with a complaint when it is not UTF-8. */
+json_t *json_text(const char *text);
+
+/* Appends an element. When the list or the element is NULL, or memory is out,
+ * the list becomes NULL: it would not be all of it. */
+void json_add(json_t **list, json_t *element);
+
+/* The width of a column that has to hold the text as well. */
+int wider(int width, const char *text);
 
 /* A number for people; `text` is what is returned. */
 typedef struct {

@@ -18,6 +18,9 @@
 
 /* ---- reading ---- */
 
+/* What some editors write before the first line of UTF-8. */
+static const char byte_order_mark[] = "\xef\xbb\xbf";
+
 static bool has_room(servers_t *list) {
     if (list->count < list->capacity) {
         return true;
@@ -62,6 +65,10 @@ static bool is_blank(const char *text) {
 static int read_line(servers_t *list, const char *text, size_t length, size_t line) {
     char strings[WARMRING_SERVER_STRINGS];
     warmring_server_t server = {.size = sizeof server};
+    if (line == 1 && strncmp(text, byte_order_mark, strlen(byte_order_mark)) == 0) {
+        text += strlen(byte_order_mark);
+        length -= strlen(byte_order_mark);
+    }
     if (strlen(text) != length) {
         return fail("%s:%zu: a byte 0 behind \"%.60s\"", list->file, line, text);
     }
@@ -78,17 +85,17 @@ static int read_lines(servers_t *list, FILE *stream) {
     char *text = NULL;
     size_t size = 0, line = 0;
     int result = ENDED_WELL;
-    ssize_t length = getline(&text, &size, stream);
-    for (; length >= 0 && result == ENDED_WELL; length = getline(&text, &size, stream)) {
+    ssize_t length;
+    while (result == ENDED_WELL && (length = getline(&text, &size, stream)) >= 0) {
         while (length > 0 && (text[length - 1] == '\n' || text[length - 1] == '\r')) {
             text[--length] = '\0';
         }
         result = read_line(list, text, (size_t)length, ++line);
     }
-    free(text);
-    if (result == ENDED_WELL && ferror(stream)) {
-        return fail("%s: cannot read: %s", list->file, strerror(errno));
+    if (result == ENDED_WELL && !feof(stream)) { /* which has no error where memory was out */
+        result = fail("%s: cannot read: %s", list->file, strerror(errno));
     }
+    free(text);
     return result;
 }
 
@@ -140,7 +147,10 @@ static size_t line_at(const servers_t *list, const char *text, const char **end)
     return index < list->count ? list->lines[index] : 0;
 }
 
-int servers_complain(const servers_t *list) {
+int servers_complain(const servers_t *list, warmring_status_t status) {
+    if (status == WARMRING_BAD_OPTION) {
+        return misuse("%s", warmring_error_detail());
+    }
     char text[1024];
     size_t length = 0, line = 0, last = 0;
     const char *end, *at = warmring_error_detail();
@@ -185,7 +195,7 @@ int choose_ring(const ring_choice_t *choice, warmring_ring_options_t *options) {
         result = read_positive(choice->points_option, choice->points, &options->points_per_weight);
     }
     if (result == ENDED_WELL) {
-        result = read_count("--max-points", choice->max_points, UINT32_MAX, &max_points);
+        result = read_count("--max-points", choice->max_points, 1, UINT32_MAX, &max_points);
     }
     options->max_points = (uint64_t)max_points;
     return result;
@@ -195,10 +205,7 @@ int servers_build(const servers_t *list, const warmring_ring_options_t *options,
                   warmring_topology_t **topology) {
     warmring_status_t status =
         warmring_topology_create(topology, list->servers, list->count, options);
-    if (status == WARMRING_BAD_OPTION) {
-        return misuse("%s", warmring_error_detail());
-    }
-    return status == WARMRING_OK ? ENDED_WELL : servers_complain(list);
+    return status == WARMRING_OK ? ENDED_WELL : servers_complain(list, status);
 }
 
 int servers_load(const char *file, const ring_choice_t *choice, warmring_topology_t **topology) {

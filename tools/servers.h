@@ -44,8 +44,9 @@ int servers_build(const servers_t *list, const warmring_ring_options_t *options,
 /* Both at once. */
 int servers_load(const char *file, const ring_choice_t *choice, warmring_topology_t **topology);
 
-/* Complains of the library's last failure with this list. */
-int servers_complain(const servers_t *list);
+/* Complains of the library's last failure, with this list or an option; FAILED
+ * or MISUSED. */
+int servers_complain(const servers_t *list, warmring_status_t status);
 
 /* How many servers with a weight above 0 have no name. */
 size_t servers_unnamed(const servers_t *list);

@@ -57,6 +57,10 @@ tap_ok $? 'the worst one is the first in both'
 tap_ok $? 'columns are aligned'
 grep -qE '^drained +0 .*drained$' "$scratch/text"
 tap_ok $? 'a drained server is told as one'
+printf 'a=h1:1:1000000000\nb=h2' >"$scratch/uneven"
+ends 0 balance --servers "$scratch/uneven" --points 0.001
+says out '1.0e-07 %'
+ends 0 balance --servers "$scratch/servers"
 says out 'CV '
 says out 'in theory'
 says out 'Next: '

@@ -5,6 +5,13 @@
 
 . "$(dirname "$0")/tool.sh"
 
+# aligned WHAT: a check of the table in the last output.
+aligned() {
+    [ "$(awk '/points per/ { on = 1 } on && /^$/ { exit } on && NF > 5 { print length($0) }' \
+        "$scratch/out" | sort -u | wc -l)" -eq 1 ]
+    tap_ok $? "$1: the columns are aligned"
+}
+
 equal_servers 100 >"$scratch/100"
 
 ends 0 plan --servers "$scratch/100" --target 5% --json
@@ -37,9 +44,7 @@ tap_ok $? 'the recommended row is marked'
 says out 'Recommended: 396 points per weight: the smallest whose CV by theory, 5.000 %, meets the target of 5 %.'
 says out 'Next: set points_per_weight to 396'
 says out 'Warning: 100 of 100 servers have no name'
-[ "$(awk '/points per/ { on = 1 } on && /^$/ { exit } on && NF > 5 { print length($0) }' \
-    "$scratch/out" | sort -u | wc -l)" -eq 1 ]
-tap_ok $? 'its columns are aligned'
+aligned '100 servers'
 
 # Other targets; --points.
 ends 0 plan --servers "$scratch/100" --json
@@ -85,6 +90,38 @@ ends 0 plan --servers "$scratch/megabytes" --json
 json 'it["points_per_weight"] < 0.01 and it["points"] < 2000 and it["cv_theory"] <= 0.05' \
     'weights of megabytes: a fraction'
 json 'it["candidates"][0]["points"] < 300' 'and candidates to match'
+
+# Of bytes: what is recommended can be typed.
+printf 'a=h1:1:64000000000\nb=h2:1:32000000000\n' >"$scratch/bytes"
+ends 0 plan --servers "$scratch/bytes"
+aligned 'weights of bytes'
+density=$(sed -n 's/^Recommended: \([^ ]*\) .*/\1/p' "$scratch/out")
+for command in plan balance; do
+    ends 0 "$command" --servers "$scratch/bytes" --points "$density" --json
+    json 'it["cv_theory"] <= 0.05 and it["points"] < 2000' "$command takes the recommended $density"
+done
+
+# Of any size.
+printf 'a=h1:1:0.000000001\nb=h2:1:0.000000002\n' >"$scratch/nano"
+ends 1 plan --servers "$scratch/nano" --json
+says err 'points_per_weight of about 166333333334, which is over 4294967295: use larger weights'
+json 'it["recommendation"] is None and [row["points_per_weight"] for row in it["candidates"]] ==
+    [4294967295]' 'tiny weights: the most points that there are'
+zeros=$(printf '%0300d' 0)
+printf "a=h1:1:1$zeros\nb=h2:1:1$zeros\n" >"$scratch/huge"
+ends 0 plan --servers "$scratch/huge" --json
+json 'it["points"] == 400 and len(set(row["points"] for row in it["candidates"])) ==
+    len(it["candidates"])' 'huge weights: the same, no density twice'
+printf "a=h1:1:1$zeros\nb=h2:1:0.${zeros}1\n" >"$scratch/apart"
+refuses 1 "$scratch/apart:2: weight 1e-301 of line 2: too small beside a sum of 1e+300" \
+    plan --servers "$scratch/apart" --json
+printf "a=h1:1:1\nb=h2:1:0.${zeros}1\n" >"$scratch/apart"
+ends 0 balance --servers "$scratch/apart" --json
+json 'it["cv_measured"] is None and it["servers"][0]["server"] == "b" and
+    it["servers"][0]["share_over_wanted"] > 1e290' 'what is no number is null'
+ends 0 balance --servers "$scratch/apart" --points 10
+! grep -q drained "$scratch/out"
+tap_ok $? 'a tiny weight is not drained'
 echo one=h1 >"$scratch/one"
 ends 0 plan --servers "$scratch/one" --json
 json 'it["points_per_weight"] == 1 and it["cv_theory"] == 0 and it["cv_measured"] == 0' 'one server'
@@ -137,7 +174,7 @@ END
 else
     tap_skip 'no python3: the picture'
 fi
-for servers in weighted megabytes one; do
+for servers in weighted megabytes bytes one; do
     ends 0 plan --servers "$scratch/$servers" --svg "$scratch/plan.svg"
     ! grep -qE 'nan|inf' "$scratch/plan.svg"
     tap_ok $? "$servers: all numbers of the picture are numbers"

@@ -79,11 +79,17 @@ for command in locate balance; do
             --dialect twemproxy --hash sha1
     refuses 2 'hash "md5": dialect v2 has its own' "$command" --servers "$servers" --hash md5
     refuses 2 '--max-points "4294967296"' "$command" --servers "$servers" --max-points 4294967296
+    refuses 2 '--max-points "0": not a whole number from 1 to 4294967295' "$command" \
+        --servers "$servers" --max-points 0
     refuses 2 '--max-points "1.5"' "$command" --servers "$servers" --max-points 1.5
     refuses 1 'points, at most 100: use points_per_weight' "$command" --servers "$servers" \
         --max-points 100
     refuses 1 'at most 16000000: use points_per_weight' "$command" --servers "$servers" \
         --points 6000000
+done
+for command in locate plan balance; do
+    refuses 2 'points_per_weight 5000000000: not above 0 and at most 4294967295' "$command" \
+        --servers "$servers" --points 5000000000
 done
 refuses 2 '--from FILE is missing' diff --to "$servers"
 refuses 2 '--to FILE is missing' diff --from "$servers"
@@ -144,6 +150,56 @@ printf 'h1\nh2:0\n' | warmring balance --servers - >"$scratch/out" 2>"$scratch/e
 [ $? -eq 1 ]
 tap_ok $? 'servers from standard input are refused, too'
 says err 'standard input:2: port "0"'
+# A writer that has more to say is not waited for when a line is bad already.
+mkfifo "$scratch/fifo"
+"$tool" balance --servers "$scratch/fifo" >/dev/null 2>"$scratch/err" &
+reader=$!
+(
+    exec 3>"$scratch/fifo"
+    echo 'h1:70000' >&3
+    tries=200
+    while kill -0 "$reader" 2>/dev/null && [ "$tries" -gt 0 ]; do
+        sleep 0.05
+        tries=$((tries - 1))
+    done
+    [ "$tries" -gt 0 ]
+    echo $? >"$scratch/status"
+) &
+wait "$reader"
+wait
+[ "$(cat "$scratch/status")" -eq 0 ]
+tap_ok $? 'a bad line ends the reading at once'
+says err 'port "70000"'
+
+# A list is never cut short.
+if [ -r /proc/self/status ] && (ulimit -v 400000 && warmring --version) >/dev/null 2>&1; then
+    {
+        echo h1
+        head -c 150000000 /dev/zero | tr '\0' '#'
+        printf '\nh2\n'
+    } | (ulimit -v 100000 && warmring balance --servers -) >"$scratch/out" 2>"$scratch/err"
+    [ $? -eq 1 ] && [ ! -s "$scratch/out" ]
+    tap_ok $? 'a line that does not fit in memory is an error'
+    says err 'standard input: cannot read: Cannot allocate memory'
+else
+    tap_skip 'memory cannot be limited here (sanitizers)'
+fi
+
+printf '\357\273\277h1:1\r\nh2\r\n' >"$scratch/marked"
+printf 'h1:1\nh2' >"$scratch/plain"
+ends 0 balance --servers "$scratch/plain"
+cp "$scratch/out" "$scratch/text"
+ends 0 balance --servers "$scratch/marked"
+cmp -s "$scratch/out" "$scratch/text"
+tap_ok $? 'a byte order mark is not part of the first server'
+
+# What is no text in JSON.
+printf 'h1\nunix:/s\351\n' >"$scratch/latin"
+refuses 1 'is not UTF-8' balance --servers "$scratch/latin" --json
+refuses 1 'is not UTF-8' diff --from "$servers" --to "$scratch/latin" --json
+[ "$(wc -l <"$scratch/err")" -eq 1 ]
+tap_ok $? 'told once'
+
 equal_servers 4 | warmring balance --servers - >"$scratch/out" && warmring balance \
     --servers - --json <"$servers" >"$scratch/out"
 tap_ok $? 'servers come from standard input'
