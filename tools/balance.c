@@ -144,9 +144,6 @@ static int run(const char *const *values, const char *const *operands) {
                             .points = values[POINTS],
                             .hash = values[HASH],
                             .max_points = values[MAX_POINTS]};
-    if (values[SERVERS] == NULL) {
-        return misuse("--servers FILE is missing");
-    }
     int result = servers_load(values[SERVERS], &choice, &topology);
     if (result == ENDED_WELL) {
         result = show(topology, values[JSON] != NULL);
@@ -159,6 +156,7 @@ const command_t balance_command = {
     .name = "balance",
     .summary = "each server's share against its weight, worst first",
     .options = options,
+    .needed = SERVERS + 1,
     .text = "Shares are exact parts of the hash space, counted and not sampled. The server\n"
             "farthest from what its weight says comes first. FILE may be -, standard input.\n",
     .run = run,

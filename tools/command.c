@@ -130,6 +130,15 @@ static int sort_arguments(const command_t *command, char **arguments, const char
     return command->operands != NULL ? check_operands(command, count) : ENDED_WELL;
 }
 
+static int check_needed(const command_t *command, const char *const *values) {
+    for (size_t i = 0; i < command->needed; i++) {
+        if (values[i] == NULL) {
+            return misuse("%s %s is missing", command->options[i].name, command->options[i].value);
+        }
+    }
+    return ENDED_WELL;
+}
+
 int run_command(const command_t *command, char **arguments) {
     const char *values[MOST_OPTIONS] = {NULL};
     static char name[40];
@@ -149,6 +158,9 @@ int run_command(const command_t *command, char **arguments) {
         return fail("out of memory: %zu arguments", count);
     }
     int result = sort_arguments(command, arguments, values, operands);
+    if (result == ENDED_WELL) {
+        result = check_needed(command, values);
+    }
     if (result == ENDED_WELL) {
         result = command->run(values, operands);
     }

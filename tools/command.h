@@ -5,6 +5,8 @@
 #ifndef TOOLS_COMMAND_H
 #define TOOLS_COMMAND_H
 
+#include <stddef.h>
+
 enum { MOST_OPTIONS = 16 };
 
 /* `value` is what help calls its value; NULL: it takes none. */
@@ -22,6 +24,7 @@ typedef struct {
                                 `operands` has words, all of them */
     const char *text;        /* paragraphs below the options in --help */
     const option_t *options; /* the last one has no name */
+    size_t needed;           /* how many of the first must be given */
     /* values[i] belongs to options[i]: NULL when it was not given, its name
      * when it takes no value. `operands` ends with NULL. Returns how the
      * program ends. */

@@ -244,9 +244,6 @@ static int run(const char *const *values, const char *const *operands) {
     (void)operands;
     diff_t diff = {0};
     double flows = DEFAULT_FLOWS;
-    if (values[FROM] == NULL || values[TO] == NULL) {
-        return misuse("%s FILE is missing", values[FROM] == NULL ? "--from" : "--to");
-    }
     if (strcmp(values[FROM], "-") == 0 && strcmp(values[TO], "-") == 0) {
         return misuse("--from and --to cannot both be standard input");
     }
@@ -270,6 +267,7 @@ const command_t diff_command = {
     .name = "diff",
     .summary = "what moves between two rings",
     .options = options,
+    .needed = TO + 1,
     .text = "Prints the exact share of all keys that change their server, the largest flows\n"
             "between servers, and what it would cost to change over cold. A FILE may be -,\n"
             "standard input.\n",

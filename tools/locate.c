@@ -154,9 +154,6 @@ static int run(const char *const *values, const char *const *operands) {
                             .hash = values[HASH],
                             .hash_tag = values[HASH_TAG],
                             .max_points = values[MAX_POINTS]};
-    if (values[SERVERS] == NULL) {
-        return misuse("--servers FILE is missing");
-    }
     if (strcmp(values[SERVERS], "-") == 0) {
         return misuse("--servers \"-\": standard input is for the keys");
     }
@@ -172,6 +169,7 @@ const command_t locate_command = {
     .name = "locate",
     .summary = "which server owns each key",
     .options = options,
+    .needed = SERVERS + 1,
     .text = "Reads keys from standard input, one a line, and prints KEY<TAB>SERVER: the\n"
             "server's name, or host:port where it has none. A key may be any bytes but a\n"
             "line end; nothing is cut off.\n",

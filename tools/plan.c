@@ -263,9 +263,6 @@ static int run(const char *const *values, const char *const *operands) {
     (void)operands;
     servers_t servers;
     plan_t plan = {.target = 0.05};
-    if (values[SERVERS] == NULL) {
-        return misuse("--servers FILE is missing");
-    }
     int result = read_share("--target", values[TARGET], &plan.target);
     if (result == ENDED_WELL) {
         result = read_positive("--points", values[POINTS], &plan.asked);
@@ -292,6 +289,7 @@ const command_t plan_command = {
     .name = "plan",
     .summary = "how many points a balance takes",
     .options = options,
+    .needed = SERVERS + 1,
     .text = "Prints a table of densities and one recommendation: with --target the smallest\n"
             "points per weight whose CV by theory meets it, with --points alone that number.\n"
             "CV is the standard deviation of share over wanted share. Rings up to 4,000,000\n"

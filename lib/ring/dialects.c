@@ -12,29 +12,30 @@
     .fill = wr_continuum_fill, .owner = wr_continuum_owner, .owners = wr_continuum_owners, \
     .walk = wr_continuum_walk
 
+/* What the CRC-32 chains have in common. */
+#define CHAINED                                                                 \
+    .prefix_hashed = true, .hash_key = wr_hash_crc32a, .count = wr_chain_count, \
+    .make = wr_chain_make, BY_POINTS
+
+/* And the rings of libmemcached. */
+#define LIBMEMCACHED \
+    .whole_weights = true, .hashes = WR_HASHES_LIBMEMCACHED, .wins = wr_tie_index, BY_POINTS
+
 static const wr_dialect_t dialects[] = {
     {
         .name = "v2",
-        .prefix_hashed = true,
         .tags = true,
-        .hash_key = wr_hash_crc32a,
         .identity = wr_chain_identity,
-        .count = wr_chain_count,
-        .make = wr_chain_make,
         .wins = wr_tie_fair,
-        BY_POINTS,
+        CHAINED,
     },
     {
         /* pingora-ketama with its feature v2 */
         .name = "pingora-v2",
         .whole_weights = true,
-        .prefix_hashed = true,
-        .hash_key = wr_hash_crc32a,
         .identity = wr_member_endpoint,
-        .count = wr_chain_count,
-        .make = wr_chain_make,
         .wins = wr_tie_address,
-        BY_POINTS,
+        CHAINED,
     },
     {
         /* pingora-ketama without: as nginx, but IPv6 wears no brackets and a
@@ -42,26 +43,18 @@ static const wr_dialect_t dialects[] = {
         .name = "pingora-v1",
         .fixed_points = 160,
         .whole_weights = true,
-        .prefix_hashed = true,
-        .hash_key = wr_hash_crc32a,
         .identity = wr_member_endpoint,
-        .count = wr_chain_count,
-        .make = wr_chain_make,
         .wins = wr_tie_identity,
-        BY_POINTS,
+        CHAINED,
     },
     {
         /* `hash KEY consistent` of its upstream module */
         .name = "nginx",
         .fixed_points = 160,
         .whole_weights = true,
-        .prefix_hashed = true,
-        .hash_key = wr_hash_crc32a,
         .identity = wr_chain_nginx_identity,
-        .count = wr_chain_count,
-        .make = wr_chain_make,
         .wins = wr_tie_identity,
-        BY_POINTS,
+        CHAINED,
     },
 #if WR_WITH_LIBMEMCACHED /* and its libhashkit */
     {
@@ -81,40 +74,31 @@ static const wr_dialect_t dialects[] = {
         /* MEMCACHED_BEHAVIOR_KETAMA, or MEMCACHED_DISTRIBUTION_CONSISTENT */
         .name = "libmemcached",
         .fixed_points = 100,
-        .whole_weights = true,
         .hash_key = wr_hash_one_at_a_time,
-        .hashes = WR_HASHES_LIBMEMCACHED,
         .identity = wr_ketama_identity,
         .count = wr_libmemcached_count,
         .make = wr_libmemcached_make,
-        .wins = wr_tie_index,
-        BY_POINTS,
+        LIBMEMCACHED,
     },
     {
         /* MEMCACHED_BEHAVIOR_KETAMA_WEIGHTED */
         .name = "libmemcached-weighted",
         .fixed_points = 160,
-        .whole_weights = true,
         .hash_key = wr_hash_md5,
-        .hashes = WR_HASHES_LIBMEMCACHED,
         .identity = wr_ketama_identity,
         .count = wr_ketama_count,
         .make = wr_ketama_make,
-        .wins = wr_tie_index,
-        BY_POINTS,
+        LIBMEMCACHED,
     },
     {
         /* MEMCACHED_DISTRIBUTION_CONSISTENT_KETAMA_SPY */
         .name = "libmemcached-spy",
         .fixed_points = 100,
-        .whole_weights = true,
         .hash_key = wr_hash_one_at_a_time,
-        .hashes = WR_HASHES_LIBMEMCACHED,
         .identity = wr_spy_identity,
         .count = wr_libmemcached_count,
         .make = wr_libmemcached_make,
-        .wins = wr_tie_index,
-        BY_POINTS,
+        LIBMEMCACHED,
     },
     {
         /* `distribution: ketama` */

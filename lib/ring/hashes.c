@@ -46,32 +46,27 @@ static uint32_t hash_crc16(const char *bytes, size_t length) {
     return crc;
 }
 
+enum { BOTH = WR_HASHES_LIBMEMCACHED | WR_HASHES_TWEMPROXY };
+
 static const struct {
     const char *name;
     wr_hash_t hash;
     unsigned sets;
     hashkit_hash_algorithm_t needs; /* libhashkit may be built without it */
 } hashes[] = {
-    {"one_at_a_time", wr_hash_one_at_a_time, WR_HASHES_LIBMEMCACHED | WR_HASHES_TWEMPROXY,
-     HASHKIT_HASH_DEFAULT},
-    {"md5", wr_hash_md5, WR_HASHES_LIBMEMCACHED | WR_HASHES_TWEMPROXY, HASHKIT_HASH_DEFAULT},
+    {"one_at_a_time", wr_hash_one_at_a_time, BOTH, HASHKIT_HASH_DEFAULT},
+    {"md5", wr_hash_md5, BOTH, HASHKIT_HASH_DEFAULT},
     {"crc16", hash_crc16, WR_HASHES_TWEMPROXY, HASHKIT_HASH_DEFAULT},
-    {"crc32", libhashkit_crc32, WR_HASHES_LIBMEMCACHED | WR_HASHES_TWEMPROXY, HASHKIT_HASH_CRC},
+    {"crc32", libhashkit_crc32, BOTH, HASHKIT_HASH_CRC},
     {"crc32a", wr_hash_crc32a, WR_HASHES_TWEMPROXY, HASHKIT_HASH_DEFAULT},
-    {"fnv1_64", libhashkit_fnv1_64, WR_HASHES_LIBMEMCACHED | WR_HASHES_TWEMPROXY,
-     HASHKIT_HASH_FNV1_64},
-    {"fnv1a_64", wr_hash_fnv1a_64, WR_HASHES_LIBMEMCACHED | WR_HASHES_TWEMPROXY,
-     HASHKIT_HASH_FNV1A_64},
-    {"fnv1_32", libhashkit_fnv1_32, WR_HASHES_LIBMEMCACHED | WR_HASHES_TWEMPROXY,
-     HASHKIT_HASH_FNV1_32},
-    {"fnv1a_32", libhashkit_fnv1a_32, WR_HASHES_LIBMEMCACHED | WR_HASHES_TWEMPROXY,
-     HASHKIT_HASH_FNV1A_32},
-    {"hsieh", libhashkit_hsieh, WR_HASHES_LIBMEMCACHED | WR_HASHES_TWEMPROXY, HASHKIT_HASH_HSIEH},
-    {"murmur", libhashkit_murmur, WR_HASHES_LIBMEMCACHED | WR_HASHES_TWEMPROXY,
-     HASHKIT_HASH_MURMUR},
+    {"fnv1_64", libhashkit_fnv1_64, BOTH, HASHKIT_HASH_FNV1_64},
+    {"fnv1a_64", wr_hash_fnv1a_64, BOTH, HASHKIT_HASH_FNV1A_64},
+    {"fnv1_32", libhashkit_fnv1_32, BOTH, HASHKIT_HASH_FNV1_32},
+    {"fnv1a_32", libhashkit_fnv1a_32, BOTH, HASHKIT_HASH_FNV1A_32},
+    {"hsieh", libhashkit_hsieh, BOTH, HASHKIT_HASH_HSIEH},
+    {"murmur", libhashkit_murmur, BOTH, HASHKIT_HASH_MURMUR},
     {"murmur3", libhashkit_murmur3, WR_HASHES_LIBMEMCACHED, HASHKIT_HASH_MURMUR3},
-    {"jenkins", libhashkit_jenkins, WR_HASHES_LIBMEMCACHED | WR_HASHES_TWEMPROXY,
-     HASHKIT_HASH_JENKINS},
+    {"jenkins", libhashkit_jenkins, BOTH, HASHKIT_HASH_JENKINS},
 };
 
 wr_hash_t wr_hash_find(const char *name, unsigned sets, const char **static_name) {
