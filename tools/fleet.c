@@ -25,10 +25,7 @@ int fleet_open(fleet_t *fleet, const char *path, const char *const *values) {
                        .yes = values[FLEET_YES] != NULL,
                        .force = values[FLEET_FORCE] != NULL,
                        .mode = values[FLEET_ANY_WRITER] != NULL ? WARMRING_FILE_ANY_WRITER : 0};
-    int result = read_count("--deadline", values[FLEET_DEADLINE], MOST_DEADLINE_MS, &deadline);
-    if (result == ENDED_WELL && deadline < 1) {
-        result = misuse("--deadline \"%s\": not a number of milliseconds", values[FLEET_DEADLINE]);
-    }
+    int result = read_count("--deadline", values[FLEET_DEADLINE], 1, MOST_DEADLINE_MS, &deadline);
     if (result != ENDED_WELL) {
         return result;
     }

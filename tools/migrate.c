@@ -164,7 +164,7 @@ static int run_warm(const char *const *values, const char *const *operands) {
     uint32_t basis_points = 0;
     int result = read_percent(operands[1], &basis_points);
     if (result == ENDED_WELL) {
-        result = read_count("--ramp", values[WARM_RAMP], 31536000, &ramp);
+        result = read_count("--ramp", values[WARM_RAMP], 0, 31536000, &ramp);
     }
     if (result != ENDED_WELL) {
         return result;

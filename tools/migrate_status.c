@@ -167,14 +167,14 @@ static json_t *json_servers(const fleet_t *fleet) {
         if (warmring_file_server(fleet->file, i, &server) != WARMRING_OK) {
             continue;
         }
-        json_t *entry = json_pack("{s:s, s:b, s:b}", "server", server.label, "old", server.on_old,
-                                  "new", server.on_new);
+        json_t *entry = json_pack("{s:o, s:b, s:b}", "server", json_text(server.label), "old",
+                                  server.on_old, "new", server.on_new);
         if (server.marked) {
             json_object_set_new(entry, "watermark", json_integer((json_int_t)server.watermark));
             json_object_set_new(entry, "started",
                                 server.started >= 0 ? json_integer(server.started) : json_null());
         }
-        json_array_append_new(list, entry);
+        json_add(&list, entry);
     }
     return list;
 }

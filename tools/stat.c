@@ -210,12 +210,9 @@ static int run(const char *const *values, const char *const *operands) {
                      .watch = values[STAT_WATCH] != NULL,
                      .mode = values[STAT_ANY_WRITER] != NULL ? WARMRING_FILE_ANY_WRITER : 0};
     double deadline = 1000, interval = 2;
-    int result = read_count("--deadline", values[STAT_DEADLINE], 3600000, &deadline);
+    int result = read_count("--deadline", values[STAT_DEADLINE], 1, 3600000, &deadline);
     if (result == ENDED_WELL) {
-        result = read_count("--interval", values[STAT_INTERVAL], 86400, &interval);
-    }
-    if (result == ENDED_WELL && (deadline < 1 || interval < 1)) {
-        result = misuse("%s has to be 1 at least", deadline < 1 ? "--deadline" : "--interval");
+        result = read_count("--interval", values[STAT_INTERVAL], 1, 86400, &interval);
     }
     if (result != ENDED_WELL) {
         return result;

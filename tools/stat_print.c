@@ -100,8 +100,8 @@ int print_survey(const survey_t *stat) {
 /* ---- for programs -------------------------------------------------------------------------- */
 
 static json_t *json_row(const survey_t *stat, const row_t *row) {
-    json_t *entry = json_pack("{s:s, s:b, s:f}", "server", row->label, "reachable", row->reached,
-                              "ring_share", row->ring_share);
+    json_t *entry = json_pack("{s:o, s:b, s:f}", "server", json_text(row->label), "reachable",
+                              row->reached, "ring_share", row->ring_share);
     if (entry == NULL || !row->reached) {
         if (entry != NULL) {
             json_object_set_new(entry, "fault", json_string(row->fault));
@@ -128,7 +128,7 @@ static json_t *json_row(const survey_t *stat, const row_t *row) {
 int print_survey_json(const survey_t *stat) {
     json_t *rows = json_array();
     for (size_t i = 0; i < stat->count; i++) {
-        json_array_append_new(rows, json_row(stat, &stat->rows[i]));
+        json_add(&rows, json_row(stat, &stat->rows[i]));
     }
     json_t *value = json_pack("{s:o}", "servers", rows);
     if (value != NULL && stat->is_file) {
@@ -138,10 +138,10 @@ int print_survey_json(const survey_t *stat) {
         json_object_set_new(value, "steps",
                             json_integer((json_int_t)warmring_file_steps(stat->file)));
     }
-    if (!stat->watch) {
+    if (!stat->watch || value == NULL) {
         return print_json(value);
     }
-    char *text = value != NULL ? json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
+    char *text = json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(15));
     json_decref(value);
     if (text == NULL) {
         return fail("out of memory");

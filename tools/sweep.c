@@ -181,10 +181,7 @@ static int read_rate(const char *text, uint32_t *rate) {
     size_t length = strlen(text);
     length -= length > 2 && strcmp(text + length - 2, "/s") == 0 ? 2 : 0;
     snprintf(digits, sizeof digits, "%.*s", (int)length, text);
-    int result = read_count("--rate", digits, 1e9, &value);
-    if (result == ENDED_WELL && value < 1) {
-        return misuse("--rate \"%s\": not a number above 0", text);
-    }
+    int result = read_count("--rate", digits, 1, 1e9, &value);
     *rate = (uint32_t)value;
     return result;
 }

@@ -38,9 +38,9 @@ typedef struct {
 static int read_settings(const settings_text_t *text, warmring_file_settings_t *settings) {
     double lag = settings->lag_s, deadline = settings->max_deadline_ms;
     double ttl = (double)settings->max_ttl_s;
-    if (read_count("--lag", text->lag, 86400, &lag) != ENDED_WELL ||
-        read_count("--max-deadline", text->max_deadline, 3600000, &deadline) != ENDED_WELL ||
-        read_count("--max-ttl", text->max_ttl, 4000000000, &ttl) != ENDED_WELL) {
+    if (read_count("--lag", text->lag, 0, 86400, &lag) != ENDED_WELL ||
+        read_count("--max-deadline", text->max_deadline, 0, 3600000, &deadline) != ENDED_WELL ||
+        read_count("--max-ttl", text->max_ttl, 0, 4000000000, &ttl) != ENDED_WELL) {
         return MISUSED;
     }
     settings->lag_s = (uint32_t)lag;
@@ -102,9 +102,6 @@ static int run_init(const char *const *values, const char *const *operands) {
                             .hash = values[I_HASH],
                             .hash_tag = values[I_HASH_TAG]};
     settings_text_t settings = {values[I_LAG], values[I_DEADLINE], values[I_TTL]};
-    if (values[I_SERVERS] == NULL) {
-        return misuse("--servers FILE is missing");
-    }
     int result = servers_load(values[I_SERVERS], &choice, &topology);
     if (result == ENDED_WELL) {
         result = write_new(operands[0], topology, &settings);
@@ -118,6 +115,7 @@ const command_t topology_init_command = {
     .summary = "makes a topology file of a list of servers",
     .operands = "FILE",
     .options = init_options,
+    .needed = I_SERVERS + 1,
     .text = "FILE must not be there yet. Servers may be -, standard input. Clients follow FILE\n"
             "once a copy of it is on their hosts: warmring_open_file().\n",
     .run = run_init,

@@ -168,10 +168,10 @@ static json_t *ring_as_json(const warmring_topology_t *topology, warmring_side_t
     json_t *servers = json_array();
     for (size_t i = 0; i < warmring_ring_servers(ring); i++) {
         const warmring_server_t *server = warmring_topology_server(topology, side, i);
-        json_array_append_new(servers, json_pack("{s:s, s:o, s:f}", "server",
-                                                 warmring_topology_label(topology, side, i),
-                                                 "weight", json_number(server->weight), "share",
-                                                 warmring_ring_share(ring, (uint32_t)i)));
+        json_add(&servers, json_pack("{s:o, s:o, s:f}", "server",
+                                     json_text(warmring_topology_label(topology, side, i)),
+                                     "weight", json_number(server->weight), "share",
+                                     warmring_ring_share(ring, (uint32_t)i)));
     }
     return json_pack("{s:s, s:s, s:I, s:o}", "side", side_names[side], "dialect",
                      warmring_ring_dialect(ring), "points", (json_int_t)warmring_ring_points(ring),
@@ -199,7 +199,7 @@ static int print_as_json(const warmring_file_t *file, int64_t now) {
     (void)warmring_file_settings(file, &settings);
     for (int side = WARMRING_OLD_RING; side <= WARMRING_NEW_RING; side++) {
         if (warmring_topology_ring(topology, (warmring_side_t)side) != NULL) {
-            json_array_append_new(rings, ring_as_json(topology, (warmring_side_t)side));
+            json_add(&rings, ring_as_json(topology, (warmring_side_t)side));
         }
     }
     return print_json(json_pack(

@@ -194,9 +194,10 @@ cmp -s "$scratch/out" "$scratch/text"
 tap_ok $? 'a byte order mark is not part of the first server'
 
 # What is no text in JSON.
-printf 'h1\nunix:/s\351\n' >"$scratch/latin"
+printf '[::1]:1\nunix:/s\351\n' >"$scratch/latin"
 refuses 1 'is not UTF-8' balance --servers "$scratch/latin" --json
 refuses 1 'is not UTF-8' diff --from "$servers" --to "$scratch/latin" --json
+refuses 1 'is not UTF-8' stat "$scratch/latin" --json
 [ "$(wc -l <"$scratch/err")" -eq 1 ]
 tap_ok $? 'told once'
 
