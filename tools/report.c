@@ -84,13 +84,22 @@ json_t *json_number(double value) {
     return whole ? json_integer((json_int_t)value) : json_real(value);
 }
 
+static bool is_ascii(const char *text) {
+    for (; *text != '\0'; text++) {
+        if ((unsigned char)*text > 0x7f) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What is ASCII fails for want of memory alone. */
 json_t *json_text(const char *text) {
-    json_t *unchecked = json_string_nocheck(text), *value = json_string(text);
-    if (value == NULL && unchecked != NULL && !told_why) {
+    json_t *value = json_string(text);
+    if (value == NULL && !is_ascii(text) && !told_why) {
         fail("\"%s\" is not UTF-8, and JSON has no other text", text);
         told_why = true;
     }
-    json_decref(unchecked);
     return value;
 }
 

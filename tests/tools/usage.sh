@@ -181,6 +181,18 @@ if [ -r /proc/self/status ] && (ulimit -v 400000 && warmring --version) >/dev/nu
     [ $? -eq 1 ] && [ ! -s "$scratch/out" ]
     tap_ok $? 'a line that does not fit in memory is an error'
     says err 'standard input: cannot read: Cannot allocate memory'
+    awk 'BEGIN { for (i = 0; i < 50000; i++) print "h" i }' >"$scratch/many"
+    for limit in 30000 34000 38000 42000 46000 50000 54000 58000; do
+        (
+            ulimit -v "$limit"
+            "$tool" balance --servers "$scratch/many" --points 1 --json
+        ) >"$scratch/out" 2>"$scratch/err"
+        case $? in
+        0) [ "$(grep -c '"server":' "$scratch/out")" -eq 50000 ] ;;
+        *) [ ! -s "$scratch/out" ] && grep -q 'out of memory' "$scratch/err" ;;
+        esac
+        tap_ok $? "$limit KiB of memory: all of the list or an error"
+    done
 else
     tap_skip 'memory cannot be limited here (sanitizers)'
 fi
