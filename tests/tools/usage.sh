@@ -209,7 +209,6 @@ tap_ok $? 'a byte order mark is not part of the first server'
 printf '[::1]:1\nunix:/s\351\n' >"$scratch/latin"
 refuses 1 'is not UTF-8' balance --servers "$scratch/latin" --json
 refuses 1 'is not UTF-8' diff --from "$servers" --to "$scratch/latin" --json
-refuses 1 'is not UTF-8' stat "$scratch/latin" --json
 [ "$(wc -l <"$scratch/err")" -eq 1 ]
 tap_ok $? 'told once'
 
