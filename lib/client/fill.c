@@ -14,7 +14,7 @@ bool wr_fill_expiration(const wr_operation_t *operation, const wr_request_t *ori
         return wr_expiration_make(operation->client, 0, expiration) == WARMRING_OK;
     }
     if (original->ttl != WR_TTL_UNKNOWN) {
-        left = original->ttl - 1 - (wr_now() - asked_at) / second;
+        left = original->ttl - 1 - (wr_now() - asked_at + second - 1) / second;
     }
     *expiration = (uint32_t)(left < longest ? left : longest);
     return left > 0;
