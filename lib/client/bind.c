@@ -140,7 +140,10 @@ static state_t look(bind_t *bind) {
     if (look->status != WARMRING_OK && look->status != WARMRING_BUFFER_TOO_SMALL) {
         return end_with(bind, look->status);
     }
-    if (wr_is_stub(look)) {
+    if (look->cas_out == 0) {
+        return end_with(bind, wr_fail_no_cas(look->server));
+    }
+    if (wr_is_lease(look)) {
         return meet_stub(bind, look);
     }
     wr_item_t item = wr_view_judge(bind->operation->view, seat_of(bind, WARMRING_NEW_RING),
@@ -160,6 +163,13 @@ static state_t look(bind_t *bind) {
 }
 
 /* ---- promote ------------------------------------------------------------- */
+
+/* Whether N will not take the value in another round either: it is too large
+ * for N, or N has no room. A lease that was lost is another thing. */
+static bool was_refused(const wr_request_t *copy) {
+    bool lost = copy->status == WARMRING_CONNECTION_LOST && !copy->sent;
+    return copy->status == WARMRING_TOO_LARGE || !(wr_is_answer(copy->status) || lost);
+}
 
 static state_t store_copy(bind_t *bind, const wr_request_t *original, wr_time_t asked_at) {
     wr_request_t copy = {.verb = WR_CAS,
@@ -182,7 +192,7 @@ static state_t store_copy(bind_t *bind, const wr_request_t *original, wr_time_t 
     if (copy.status == WARMRING_OK) {
         wr_count(&bind->operation->client->counters, bind->operation->view->phase, WR_COUNT_fills);
     }
-    return AGAIN;
+    return was_refused(&copy) ? end_with(bind, copy.status) : AGAIN;
 }
 
 /* What O has, under our lease on N. */
@@ -193,7 +203,7 @@ static state_t ask_old(bind_t *bind) {
     wr_request_t original = {.verb = WR_GET, .wants_ttl = true, .sink = &sink.sink};
     ask(bind, &original, WARMRING_OLD_RING);
     state_t state = LEASED;
-    if (original.status == WARMRING_OK && !wr_is_stub(&original)) {
+    if (original.status == WARMRING_OK && !wr_is_lease(&original)) {
         state = store_copy(bind, &original, asked_at);
     } else if (!wr_is_answer(original.status)) {
         remove_item(bind, bind->cas, bind->over);
@@ -220,6 +230,11 @@ static state_t promote(bind_t *bind) {
     ask(bind, &lease, WARMRING_NEW_RING);
     if (lease.status != WARMRING_OK) {
         return lease.status == WARMRING_NOT_STORED ? AGAIN : end_with(bind, lease.status);
+    }
+    if (lease.cas_out == 0) {
+        wr_request_t erase = {.verb = WR_DELETE};
+        ask(bind, &erase, WARMRING_NEW_RING);
+        return end_with(bind, wr_fail_no_cas(lease.server));
     }
     bind->cas = lease.cas_out;
     bind->over = lease.opened_at;
@@ -277,7 +292,7 @@ static state_t judge(bind_t *bind) {
     if (!mine && (request->status == WARMRING_EXISTS || request->status == WARMRING_NOT_FOUND)) {
         return AGAIN;
     }
-    if (request->verb == WR_GET_AND_TOUCH && wr_is_stub(request)) {
+    if (request->verb == WR_GET_AND_TOUCH && wr_is_lease(request)) {
         remove_item(bind, request->cas_out, request->opened_at);
         return AGAIN;
     }

@@ -86,6 +86,11 @@ warmring_status_t wr_operation_begin(wr_operation_t *operation, warmring_t *clie
                                      const warmring_call_t *call);
 void wr_operation_end(wr_operation_t *operation);
 
+/* After wr_operation_end(): enters the view in force by now, with what is left
+ * of the deadline. TIMEOUT or TOPOLOGY_STALE; wr_operation_end() is not due
+ * then. */
+warmring_status_t wr_operation_resume(wr_operation_t *operation);
+
 /* BAD_KEY, and why. */
 warmring_status_t wr_key_refuse(const warmring_t *client, warmring_bytes_t key);
 
@@ -121,6 +126,16 @@ static inline wr_place_t wr_key_place(const wr_operation_t *operation, warmring_
 static inline uint64_t wr_token_place(const wr_operation_t *operation, const wr_server_t *server) {
     return wr_server_id(server) << 32 | operation->view->epoch;
 }
+
+/* Whether what was read is a lease, a miss for everybody; also one that
+ * somebody appended to, and there is no room for that. */
+static inline bool wr_is_lease(const wr_request_t *answer) {
+    return answer->flags_out == WARMRING_RESERVED_FLAGS &&
+           (answer->status == WARMRING_OK || answer->status == WARMRING_BUFFER_TOO_SMALL);
+}
+
+/* NOT_SUPPORTED: a server that gives no CAS values was asked for one. */
+warmring_status_t wr_fail_no_cas(const wr_server_t *server);
 
 /* From the caller's expiration to the one that is sent, at most the declared
  * max_ttl_s from now; BAD_ARGUMENT when negative. */

@@ -52,8 +52,9 @@ static warmring_status_t take_lease(const wr_operation_t *operation, warmring_by
         return WARMRING_LEASE_BUSY;
     }
     if (request.status == WARMRING_OK && request.cas_out == 0) {
-        return wr_fail(WARMRING_NOT_SUPPORTED, "%s: server runs without CAS (-C)",
-                       wr_server_address(request.server));
+        wr_ask(&request, request.server, WR_DELETE, key);
+        wr_run_one(&request, operation->deadline);
+        return wr_fail_no_cas(request.server);
     }
     *token = (warmring_token_t){
         {request.cas_out, wr_token_place(operation, request.server), (uint64_t)request.opened_at}};
@@ -68,23 +69,34 @@ static void rest(unsigned *pause_ms) {
 
 static warmring_status_t read_or_lease(const wr_operation_t *operation, uint32_t lease_ms,
                                        warmring_bytes_t key, warmring_item_t *item) {
+    wr_read_t read = {.key = key};
+    warmring_status_t status = read_value(operation, &read, item);
+    if (status == WARMRING_OK) {
+        item->value = (warmring_bytes_t){read.answer.value_out, read.answer.value_length};
+        item->flags = read.answer.flags_out;
+        item->token = wr_read_token(operation, &read);
+    }
+    return status == WARMRING_NOT_FOUND ? take_lease(operation, key, lease_ms, &item->token)
+                                        : status;
+}
+
+/* Who waits for another's lease is in no view meanwhile: a step of a migration
+ * does not wait for it, nor the loader for that step. */
+static warmring_status_t read_until(wr_operation_t *operation, uint32_t lease_ms,
+                                    warmring_bytes_t key, warmring_item_t *item) {
     bool waits = (operation->mode & WARMRING_WAIT) != 0;
     unsigned pause_ms = 1;
     for (;;) {
-        wr_read_t read = {.key = key};
-        warmring_status_t status = read_value(operation, &read, item);
-        if (status == WARMRING_OK) {
-            item->value = (warmring_bytes_t){read.answer.value_out, read.answer.value_length};
-            item->flags = read.answer.flags_out;
-            item->token = wr_read_token(operation, &read);
-        }
-        if (status == WARMRING_NOT_FOUND) {
-            status = take_lease(operation, key, lease_ms, &item->token);
-        }
+        warmring_status_t status = read_or_lease(operation, lease_ms, key, item);
+        wr_operation_end(operation);
         if (status != WARMRING_LEASE_BUSY || !waits || wr_deadline_passed(operation->deadline)) {
             return status;
         }
         rest(&pause_ms);
+        status = wr_operation_resume(operation);
+        if (status != WARMRING_OK) {
+            return status == WARMRING_TIMEOUT ? WARMRING_LEASE_BUSY : status;
+        }
     }
 }
 
@@ -108,9 +120,10 @@ warmring_status_t warmring_get_or_lease(warmring_t *client, const char *key, siz
     if (item->status == WARMRING_OK) {
         char buffer[WARMRING_MAX_KEY];
         warmring_bytes_t wire = wr_key_prefixed(client, item->key, buffer);
-        item->status = read_or_lease(&operation, lease_ms, wire, item);
+        item->status = read_until(&operation, lease_ms, wire, item);
+    } else {
+        wr_operation_end(&operation);
     }
-    wr_operation_end(&operation);
     if (item->status != WARMRING_OK) {
         wr_item_release(item);
     }

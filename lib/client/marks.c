@@ -135,6 +135,9 @@ wr_item_t wr_mark_judge(wr_marks_t *marks, uint32_t index, wr_server_t *server, 
     if (cas > watermark) {
         return WR_ITEM_GOOD;
     }
+    if (cas == 0) {
+        return WR_ITEM_UNCLEAR; /* nothing can be bound to it */
+    }
     if (watermark == WR_WATERMARK_UNKNOWN) {
         (void)!wr_mark_probe(mark, server, deadline);
         return old;

@@ -67,15 +67,20 @@ warmring_status_t wr_operation_begin(wr_operation_t *operation, warmring_t *clie
     operation->began = operation->deadline.made;
     operation->mode = call->mode;
     operation->group = call->group;
-    status = wr_follow(client->follower, client, operation->deadline);
+    return wr_operation_resume(operation);
+}
+
+warmring_status_t wr_operation_resume(wr_operation_t *operation) {
+    warmring_t *client = operation->client;
+    warmring_status_t status = wr_follow(client->follower, client, operation->deadline);
     if (status != WARMRING_OK) {
         return status;
     }
     operation->view = wr_gate_enter(&client->gate, operation->deadline, &operation->slot);
     if (operation->view == NULL) {
         return wr_fail(WARMRING_TIMEOUT,
-                       "the topology was being changed for longer than %" PRIu32 " ms",
-                       deadline_ms);
+                       "the topology was being changed for longer than %" PRId64 " ms",
+                       (int64_t)(operation->deadline.at - operation->began) / 1000000);
     }
     return WARMRING_OK;
 }
@@ -86,6 +91,11 @@ void wr_operation_end(wr_operation_t *operation) {
 
 warmring_status_t wr_key_refuse(const warmring_t *client, warmring_bytes_t key) {
     return refuse_key("key", key, client->options.prefix_length);
+}
+
+warmring_status_t wr_fail_no_cas(const wr_server_t *server) {
+    return wr_fail(WARMRING_NOT_SUPPORTED, "%s: server runs without CAS (-C)",
+                   wr_server_address(server));
 }
 
 /*

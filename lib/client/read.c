@@ -106,9 +106,10 @@ static wr_request_t *ask_lease(const batch_t *batch, wr_read_t *read) {
 static wr_request_t *ask_settle(const batch_t *batch, wr_read_t *read) {
     uint64_t token = read->side.cas_out;
     uint32_t expiration = 0;
-    bool fill = read->answer.status == WARMRING_OK &&
+    bool fill = token != 0 && read->answer.status == WARMRING_OK &&
                 wr_fill_expiration(batch->operation, &read->answer, read->asked_at, &expiration);
-    wr_request_t *request = ask_new(batch, read, fill ? WR_CAS : WR_UNLEASE);
+    wr_verb_t give_up = token != 0 ? WR_UNLEASE : WR_DELETE; /* 0: a server without CAS */
+    wr_request_t *request = ask_new(batch, read, fill ? WR_CAS : give_up);
     request->cas = token;
     request->opened_before = read->leased_over;
     if (fill) {
@@ -145,7 +146,7 @@ static uint8_t after_hit_of_new(const batch_t *batch, wr_read_t *read) {
 
 static inline uint8_t after_first(const batch_t *batch, wr_read_t *read) {
     wr_request_t *answer = &read->answer;
-    if (answer->status == WARMRING_OK && wr_is_stub(answer)) {
+    if (wr_is_lease(answer)) {
         make_miss(read);
         return may_fall_back(read) ? FALLBACK : DONE;
     }
@@ -178,7 +179,7 @@ static uint8_t after_lease(const batch_t *batch, wr_read_t *read) {
 
 static uint8_t after_fallback(const batch_t *batch, wr_read_t *read) {
     count_event(batch, WR_COUNT_fallbacks);
-    if (read->answer.status == WARMRING_OK && wr_is_stub(&read->answer)) {
+    if (wr_is_lease(&read->answer)) {
         make_miss(read);
     }
     if (read->answer.status == WARMRING_NOT_FOUND && read->fault != WARMRING_OK) {

@@ -207,9 +207,6 @@ warmring_status_t warmring_get_and_touch(warmring_t *client, const char *key, si
         .kind = WR_KIND_MODIFY,
         .command = {.verb = WR_GET_AND_TOUCH, .key = {key, key_length}, .sink = &sink.sink}};
     item->status = store(client, &write, expiration, call);
-    if (item->status == WARMRING_OK && wr_is_stub(write.result)) {
-        item->status = WARMRING_NOT_FOUND;
-    }
     if (item->status == WARMRING_OK) {
         fill_item(item, write.result);
     } else {

@@ -117,6 +117,43 @@ static void judge_token(const wr_write_t *write, wr_request_t *request) {
     }
 }
 
+/* The item that an answer comes from is a lease: an empty item to the server,
+ * a miss to us. Its CAS value is in *look then. */
+static bool met_stub(const batch_t *batch, const wr_request_t *answer, wr_request_t *look) {
+    if (answer->verb == WR_GET_AND_TOUCH) {
+        *look = *answer;
+    } else if (answer->status == WARMRING_NOT_NUMERIC) {
+        *look = (wr_request_t){.server = answer->server, .verb = WR_GET, .key = answer->key};
+        wr_run_one(look, batch->operation->deadline);
+    } else {
+        return false;
+    }
+    return wr_is_lease(look);
+}
+
+/* A touch has prolonged a lease, perhaps for ever, and a counter cannot start
+ * where one is: it is removed, and whoever has it stores nothing. */
+static void see_through_stub(const batch_t *batch, const wr_write_t *write, wr_request_t *request) {
+    wr_request_t look;
+    if (write->kind != WR_KIND_MODIFY || request != write->result ||
+        !met_stub(batch, request, &look)) {
+        return;
+    }
+    wr_request_t remove = {.server = look.server,
+                           .verb = WR_UNLEASE,
+                           .key = look.key,
+                           .cas = look.cas_out,
+                           .opened_before = look.opened_at};
+    wr_run_one(&remove, batch->operation->deadline);
+    if (request->verb == WR_GET_AND_TOUCH) {
+        request->status = WARMRING_NOT_FOUND;
+        return;
+    }
+    *request = write->command;
+    request->server = look.server;
+    wr_run_one(request, batch->operation->deadline);
+}
+
 /* Of many keys one server may hang: half of the time is left for the second
  * steps of the others, without which they would be half done. */
 static wr_deadline_t deadline_of(const batch_t *batch, unsigned step) {
@@ -147,6 +184,7 @@ static void run_step(const batch_t *batch, unsigned step) {
         if (step < write->steps) {
             wr_request_t *request = &write->request[step];
             judge_token(write, request);
+            see_through_stub(batch, write, request);
             wr_watch_tell(batch->watch, seat_of(write, step), request->status);
             if (was_fault(request) && !request->sent && step == 0) {
                 write->steps = 1;
