@@ -5,6 +5,7 @@
  * leaves on a server, copies and stubs, the other must understand.
  */
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/lib/calls.h"
@@ -17,7 +18,7 @@
 
 enum { SERVERS = 4, KEYS = 1000, THREADS = 8 };
 
-static const char *const options[] = {"deadline_ms", "5000", NULL};
+static const char *const options[] = {"deadline_ms", "60000", "max_deadline_ms", "60000", NULL};
 
 typedef struct {
     fixture_t *fixture;
@@ -82,7 +83,7 @@ static void start(reader_t *reader) {
 }
 
 static bool has_stub(const plan_t *plan, size_t server, const char *key) {
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 15000; i++) {
         raw_item_t item = raw_look(plan->fixture, server, key);
         if (item.present) {
             return item.length == 0 && item.flags == WARMRING_RESERVED_FLAGS;
@@ -90,6 +91,23 @@ static bool has_stub(const plan_t *plan, size_t server, const char *key) {
         traffic_wait_ms(2);
     }
     return false;
+}
+
+/* How many gets a server has answered. */
+static uint64_t gets_of(const plan_t *plan, size_t server) {
+    char reply[4096];
+    fixture_raw(plan->fixture, server, "stats\r\n", "END\r\n", reply, sizeof reply);
+    const char *at = strstr(reply, "STAT cmd_get ");
+    return at != NULL ? strtoull(at + sizeof "STAT cmd_get " - 1, NULL, 10) : 0;
+}
+
+static void wait_for_gets(const plan_t *plan, size_t server, uint64_t number) {
+    for (int i = 0; gets_of(plan, server) < number; i++) {
+        if (i == 30000) {
+            tap_bail("nobody reads server %zu", server);
+        }
+        traffic_wait_ms(1);
+    }
 }
 
 /* While one waits for the old owner with its lease on the new one, the other
@@ -109,8 +127,9 @@ static void test_stub(const plan_t *plan, size_t holder, unsigned *next) {
     fixture_stop(plan->fixture, old);
     start(&readers[0]);
     tap_ok(has_stub(plan, new, key), "%s has left a stub", test_transport_names[holder]);
+    uint64_t asked = gets_of(plan, new);
     start(&readers[1]);
-    traffic_wait_ms(100);
+    wait_for_gets(plan, new, asked + 1); /* it has met the stub */
     fixture_continue(plan->fixture, old);
     for (size_t i = 0; i < 2; i++) {
         pthread_join(readers[i].thread, NULL);
@@ -176,7 +195,7 @@ int main(void) {
                                      .sets = 15,
                                      .deletes = 5,
                                      .multi = 15,
-                                     .deadline_ms = 5000,
+                                     .deadline_ms = 60000,
                                      .seed = 4711,
                                      .second = plan.client[1]};
     plan.traffic = traffic_create(plan.client[0], &shape);

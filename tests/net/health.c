@@ -54,11 +54,16 @@ static void check_return(void) {
     tap_status(call.request.status, WARMRING_SERVER_DOWN, "is killed");
     fixture_restart(fixture, 0);
     wr_time_t start = wr_now();
-    while (set(server, 1000) != WARMRING_OK && net_ms_since(start) < 5000) {
+    double longest = 0; /* between two tries, which is how slow the machine is */
+    for (double last = 0; set(server, 30000) != WARMRING_OK && last < 30000;) {
         usleep(1000);
+        double now = net_ms_since(start);
+        longest = now - last > longest ? now - last : longest;
+        last = now;
     }
-    tap_note("back after %.0f ms", net_ms_since(start));
-    tap_ok(net_ms_since(start) <= 1000, "and is back within a second of its return");
+    double took = net_ms_since(start);
+    tap_note("back after %.0f ms, at most %.0f between two tries", took, longest);
+    tap_ok(took <= 1000 + longest + tap_slack_ms(), "and is back within a second of its return");
     tap_ok(!net_counters(server).down, "up");
     wr_server_release(server);
     fixture_free(fixture);
@@ -139,12 +144,19 @@ static void check_tick(void) {
     fixture_kill(fixture, 0);
     set(server, 1000);
     set(server, 1000);
+    uint64_t tried = net_counters(server).connect_errors;
+    bool within = wr_server_is_down(server);
+    wr_server_tick(server, wr_deadline_in_ms(30000));
+    within = within && wr_server_is_down(server); /* and all the time between */
+    tap_ok(!within || net_counters(server).connect_errors == tried,
+           "a tick within the back-off does nothing");
     fixture_restart(fixture, 0);
-    wr_server_tick(server, wr_deadline_in_ms(1000));
-    tap_ok(wr_server_is_down(server), "a tick within the back-off does nothing");
-    usleep(550000);
-    wr_server_tick(server, wr_deadline_in_ms(1000));
-    tap_ok(!net_counters(server).down, "after it, it probes");
+    while (wr_server_is_down(server)) {
+        usleep(1000);
+    }
+    tap_ok(net_counters(server).down, "the end of the back-off alone brings nothing back");
+    wr_server_tick(server, wr_deadline_in_ms(30000));
+    tap_ok(!net_counters(server).down, "after it, a tick probes");
     wr_server_release(server);
     fixture_free(fixture);
 }
@@ -157,13 +169,13 @@ static void check_alive(void) {
     fake_server_t *fake = fake_server_start(full);
     wr_server_t *server = net_fake(fake, &config);
     for (int i = 0; i < 5; i++) {
-        tap_status(set(server, 1000), WARMRING_SERVER_ERROR, "out of memory again");
+        tap_status(set(server, 30000), WARMRING_SERVER_ERROR, "out of memory again");
     }
     tap_ok(!wr_server_is_down(server), "but not down");
     fake_server_script(fake, junk);
     wr_pool_flush(server, wr_now());
     for (int i = 0; i < 2; i++) {
-        tap_status(set(server, 1000), WARMRING_PROTOCOL_ERROR, "junk");
+        tap_status(set(server, 30000), WARMRING_PROTOCOL_ERROR, "junk");
     }
     tap_ok(wr_server_is_down(server), "brings it down");
     tap_int((int64_t)net_counters(server).server_errors, 5, "counted");
