@@ -367,11 +367,13 @@ typedef struct {
 } warmring_entry_t;
 
 /*
- * Reads, stores or deletes `count` keys under one deadline. All servers with an
- * open connection are sent to before any is waited for; through libmemcached
- * that holds for reads, stores and deletions go to one server after another.
- * New connections are opened one after another, and each such wait takes at
- * most half of the time that is left.
+ * Reads, stores or deletes `count` keys under one deadline. New connections
+ * are opened side by side, and each server is sent to as soon as its own is
+ * there, so that one that hangs delays no other. Names that have to be
+ * resolved are so one after another, each for at most half of the time that
+ * is left; so are connections opened through libmemcached, which sends to
+ * all servers before it waits for any in reads, and goes from one to the next
+ * in stores and deletions.
  *
  * The call returns WARMRING_OK when every key got a plain answer (hit, miss,
  * stored, deleted, not found), else the first fault in input order; each key

@@ -55,6 +55,10 @@ bool wr_deadline_passed(wr_deadline_t deadline) {
     return wr_deadline_left(deadline) == 0;
 }
 
+long long wr_ms_between(wr_time_t from, wr_time_t to) {
+    return to > from ? (to - from + NS_PER_MS - 1) / NS_PER_MS : 0;
+}
+
 struct timespec wr_deadline_timespec(wr_deadline_t deadline) {
     return (struct timespec){.tv_sec = (time_t)(deadline.at / ns_per_second),
                              .tv_nsec = (long)(deadline.at % ns_per_second)};

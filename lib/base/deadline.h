@@ -50,6 +50,10 @@ wr_time_t wr_deadline_left(wr_deadline_t deadline);
 int wr_deadline_left_ms(wr_deadline_t deadline);
 bool wr_deadline_passed(wr_deadline_t deadline);
 
+/* Milliseconds from one time to a later one, rounded up; 0 if it is not later.
+ * For texts. */
+long long wr_ms_between(wr_time_t from, wr_time_t to);
+
 /* For pthread_cond_clockwait() and condition variables set to
  * CLOCK_MONOTONIC. */
 struct timespec wr_deadline_timespec(wr_deadline_t deadline);

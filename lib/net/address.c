@@ -22,8 +22,6 @@
 #include "base/fail.h"
 #include "base/memory.h"
 
-enum { NS_PER_MS = 1000000 };
-
 typedef struct {
     _Atomic int references;
     pthread_mutex_t mutex;
@@ -187,7 +185,7 @@ static warmring_status_t resolve_name(const char *label, const char *host, uint1
     warmring_status_t status = WARMRING_OK;
     if (!wait_for(job, deadline)) {
         status = wr_fail(WARMRING_TIMEOUT, "%s: name not resolved within %lld ms", label,
-                         (long long)((deadline.at - started + NS_PER_MS - 1) / NS_PER_MS));
+                         wr_ms_between(started, deadline.at));
     } else if (job->code != 0) {
         status = fail_lookup(label, host, job->code, job->error);
     } else {

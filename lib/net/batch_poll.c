@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The poll loop of a batch. A part that is done is polled for nothing: its
- * descriptor is replaced by -1, which poll() skips.
+ * The poll loop of a batch. What a part waits for stands in its pollfd; a part
+ * that is done, or waits for time alone, has -1 there, which poll() skips.
  */
 #include "net/batch_poll.h"
 
@@ -12,59 +12,157 @@
 
 enum { ON_STACK = 32 };
 
-static void expect(struct pollfd *wait, short events, size_t *open) {
-    wait->events = events;
+typedef struct {
+    wr_batch_part_t *parts;
+    struct pollfd *waits;
+    size_t count;
+    size_t open;    /* parts that are not done */
+    size_t opening; /* those whose connection is being opened */
+    wr_deadline_t deadline;
+} loop_t;
+
+static bool is_opening(const wr_batch_part_t *part) {
+    return part->connection == NULL && part->opening->state == WR_DIAL_WAITS;
+}
+
+static void expect(loop_t *loop, size_t i, short events) {
+    loop->waits[i].events = events;
     if (events == 0) {
-        wait->fd = -1;
-        --*open;
+        loop->waits[i].fd = -1;
+        loop->open--;
     }
 }
 
-static size_t start_all(wr_batch_part_t *parts, struct pollfd *waits, size_t count,
-                        wr_deadline_t deadline) {
-    size_t open = count;
-    for (size_t i = 0; i < count; i++) {
-        wr_connection_t *connection = parts[i].connection;
-        waits[i].fd = connection->transport->descriptor(connection);
-        short events =
-            connection->transport->start(connection, parts[i].requests, parts[i].count, deadline);
-        expect(&waits[i], events, &open);
+static void refuse(const wr_batch_part_t *part, warmring_status_t status) {
+    for (size_t i = 0; i < part->count; i++) {
+        part->requests[i]->status = status;
+        part->requests[i]->sent = false;
     }
-    return open;
 }
 
-static void step_ready(wr_batch_part_t *parts, struct pollfd *waits, size_t count, size_t *open) {
-    for (size_t i = 0; i < count; i++) {
-        if (waits[i].fd >= 0 && waits[i].revents != 0) {
-            wr_connection_t *connection = parts[i].connection;
-            expect(&waits[i], connection->transport->step(connection, waits[i].revents), open);
+static void start(loop_t *loop, size_t i) {
+    wr_batch_part_t *part = &loop->parts[i];
+    wr_connection_t *connection = part->connection;
+    loop->waits[i].fd = connection->transport->descriptor(connection);
+    expect(loop, i,
+           connection->transport->start(connection, part->requests, part->count, loop->deadline));
+}
+
+/* A connection is open, which may have taken all the time. */
+static void start_opened(loop_t *loop, size_t i) {
+    wr_batch_part_t *part = &loop->parts[i];
+    part->connection = part->opening->connection;
+    loop->deadline = wr_deadline_seen(loop->deadline);
+    if (!wr_deadline_passed(loop->deadline)) {
+        start(loop, i);
+        return;
+    }
+    refuse(part, wr_fail(WARMRING_TIMEOUT, "%s: deadline passed before anything was sent",
+                         wr_server_address(part->connection->server)));
+    expect(loop, i, 0);
+}
+
+/* After a step of an opening. */
+static void follow(loop_t *loop, size_t i) {
+    wr_dial_t *opening = loop->parts[i].opening;
+    if (opening->state == WR_DIAL_WAITS) {
+        bool polls = opening->wait.events != 0;
+        loop->waits[i].fd =
+            polls ? opening->connection->transport->descriptor(opening->connection) : -1;
+        loop->waits[i].events = opening->wait.events;
+        loop->waits[i].revents = 0;
+        return;
+    }
+    loop->opening--;
+    if (opening->state == WR_DIAL_OVER && opening->status == WARMRING_OK) {
+        start_opened(loop, i);
+    } else {
+        expect(loop, i, 0);
+    }
+}
+
+static void start_all(loop_t *loop) {
+    loop->open = loop->count;
+    loop->opening = 0;
+    for (size_t i = 0; i < loop->count; i++) {
+        if (loop->parts[i].connection != NULL) {
+            start(loop, i);
+        } else {
+            loop->opening++;
+            follow(loop, i);
         }
     }
 }
 
-static void run_together(wr_batch_part_t *parts, struct pollfd *waits, size_t count,
-                         wr_deadline_t deadline) {
-    size_t open = start_all(parts, waits, count, deadline);
+static void step_ready(loop_t *loop) {
+    for (size_t i = 0; i < loop->count; i++) {
+        wr_connection_t *connection = loop->parts[i].connection;
+        if (loop->waits[i].fd >= 0 && loop->waits[i].revents != 0 && connection != NULL) {
+            expect(loop, i, connection->transport->step(connection, loop->waits[i].revents));
+        }
+    }
+}
+
+static void step_openings(loop_t *loop) {
+    wr_time_t now = wr_now();
+    for (size_t i = 0; i < loop->count && loop->opening > 0; i++) {
+        wr_batch_part_t *part = &loop->parts[i];
+        if (!is_opening(part)) {
+            continue;
+        }
+        short ready = loop->waits[i].fd >= 0 ? loop->waits[i].revents : 0;
+        if (ready != 0 || now >= wr_dial_alarm(part->opening)) {
+            wr_dial_step(part->opening, ready);
+            follow(loop, i);
+        }
+    }
+}
+
+static wr_deadline_t next_alarm(const loop_t *loop) {
+    wr_deadline_t next = loop->deadline;
+    for (size_t i = 0; i < loop->count && loop->opening > 0; i++) {
+        if (is_opening(&loop->parts[i])) {
+            next =
+                wr_deadline_min(next, (wr_deadline_t){.at = wr_dial_alarm(loop->parts[i].opening)});
+        }
+    }
+    return next;
+}
+
+static void expire_all(loop_t *loop) {
+    for (size_t i = 0; i < loop->count && loop->open > 0; i++) {
+        wr_batch_part_t *part = &loop->parts[i];
+        if (part->connection != NULL && loop->waits[i].fd >= 0) {
+            part->connection->transport->expire(part->connection);
+        }
+        while (part->connection == NULL && is_opening(part)) {
+            wr_dial_step(part->opening, 0);
+        }
+    }
+}
+
+static void run_together(loop_t *loop) {
+    start_all(loop);
     bool last = false;
-    while (open > 0 && !last) {
-        int left = wr_deadline_left_ms(deadline);
-        last = left == 0; /* one more look at what has come */
-        if (poll(waits, count, left) > 0) {
-            step_ready(parts, waits, count, &open);
+    while (loop->open > 0 && !last) {
+        int left = wr_deadline_left_ms(next_alarm(loop));
+        last = left == 0 && wr_deadline_passed(loop->deadline); /* one more look at what has come */
+        int ready = poll(loop->waits, loop->count, left);
+        if (ready > 0) {
+            step_ready(loop);
+        }
+        if (ready >= 0 && loop->opening > 0) {
+            step_openings(loop);
         }
     }
-    for (size_t i = 0; i < count && open > 0; i++) {
-        if (waits[i].fd >= 0) {
-            parts[i].connection->transport->expire(parts[i].connection);
-        }
-    }
+    expire_all(loop);
 }
 
-static void refuse_all(wr_batch_part_t *parts, size_t count) {
+static void refuse_all(const wr_batch_part_t *parts, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < parts[i].count; j++) {
-            parts[i].requests[j]->status = wr_fail_memory();
-            parts[i].requests[j]->sent = false;
+        refuse(&parts[i], wr_fail_memory());
+        if (parts[i].opening != NULL && parts[i].connection == NULL) {
+            wr_dial_cancel(parts[i].opening, WARMRING_OUT_OF_MEMORY);
         }
     }
 }
@@ -76,7 +174,8 @@ void wr_batch_poll(wr_batch_part_t *parts, size_t count, wr_deadline_t deadline)
         refuse_all(parts, count);
         return;
     }
-    run_together(parts, waits, count, deadline);
+    loop_t loop = {.parts = parts, .waits = waits, .count = count, .deadline = deadline};
+    run_together(&loop);
     if (waits != few) {
         wr_free(waits);
     }

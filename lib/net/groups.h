@@ -16,8 +16,10 @@ typedef struct {
     size_t count;
     wr_server_t *server;
     wr_connection_t *connection; /* NULL: nothing to collect */
+    wr_dial_t *opening;          /* unless this is about to make it */
     wr_admission_t admission;
-    bool was_used; /* the connection, before */
+    bool was_used;     /* the connection, before */
+    bool stale_before; /* one was of no use */
 } wr_group_t;
 
 typedef struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connecting a stream socket under a deadline: without blocking, then poll,
- * then back to blocking.
+ * Connecting a stream socket without waiting: the caller polls in between. The
+ * socket blocks once it is connected.
  *
  * A unix socket whose backlog is full answers EAGAIN and cannot be polled for,
  * so it is tried again every few milliseconds.
@@ -14,54 +14,15 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "net/meta_connection.h"
+#include "net/meta_open.h"
 
-enum { RETRY_MS = 5 };
+enum { RETRY_NS = 5000000 };
 
-static warmring_status_t fail_connect(const char *label) {
-    return errno == ECONNREFUSED
-               ? wr_fail(WARMRING_CONNECT_FAILED, "%s: connection refused", label)
-               : wr_fail(WARMRING_CONNECT_FAILED, "%s: cannot connect: %m", label);
-}
-
-static warmring_status_t time_out(const char *label, wr_time_t begun) {
-    return wr_fail(WARMRING_TIMEOUT, "%s: connect timed out after %lld ms", label,
-                   (long long)((wr_now() - begun) / 1000000));
-}
-
-/* The pending connect's result as an errno; EINPROGRESS when the deadline came
- * first. */
-static int await_connect(int descriptor, wr_deadline_t deadline) {
-    struct pollfd wait = {.fd = descriptor, .events = POLLOUT};
-    int ready;
-    do {
-        ready = poll(&wait, 1, wr_deadline_left_ms(deadline));
-    } while (ready == 0 ? !wr_deadline_passed(deadline) : ready < 0 && errno == EINTR);
-    if (ready <= 0) {
-        return ready == 0 ? EINPROGRESS : errno;
-    }
-    int error = 0;
-    socklen_t length = sizeof error;
-    return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
-}
-
-static int try_connect(int descriptor, const wr_address_t *address, wr_deadline_t deadline) {
-    for (;;) {
-        if (connect(descriptor, (const struct sockaddr *)&address->storage, address->length) == 0) {
-            return 0;
-        }
-        if (errno == EINPROGRESS || errno == EINTR) {
-            return await_connect(descriptor, deadline);
-        }
-        if (errno != EAGAIN || address->storage.ss_family != AF_UNIX) {
-            return errno;
-        }
-        int left = wr_deadline_left_ms(deadline);
-        if (left == 0) {
-            return EINPROGRESS;
-        }
-        poll(NULL, 0, left < RETRY_MS ? left : RETRY_MS);
-    }
+static warmring_status_t fail_connect(const char *label, int error) {
+    char buffer[128];
+    return error == ECONNREFUSED ? wr_fail(WARMRING_CONNECT_FAILED, "%s: connection refused", label)
+                                 : wr_fail(WARMRING_CONNECT_FAILED, "%s: cannot connect: %s", label,
+                                           wr_system_text(error, buffer, sizeof buffer));
 }
 
 static bool set_on(int descriptor, int level, int option) {
@@ -77,37 +38,62 @@ static bool prepare(int descriptor, const wr_address_t *address, bool keepalive)
            (!keepalive || set_on(descriptor, SOL_SOCKET, SO_KEEPALIVE));
 }
 
+warmring_status_t wr_meta_socket(const char *label, const wr_address_t *address, bool keepalive,
+                                 int *descriptor) {
+    *descriptor = socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (*descriptor < 0) {
+        return fail_connect(label, errno);
+    }
+    if (!prepare(*descriptor, address, keepalive)) {
+        int error = errno;
+        close(*descriptor);
+        return fail_connect(label, error);
+    }
+    return WARMRING_OK;
+}
+
+/* 0 when it is connected; EINPROGRESS when it may be polled for. */
+static int go_on(wr_meta_connection_t *connection, short ready) {
+    const wr_address_t *address = &connection->opening.address;
+    if (!connection->opening.asked) {
+        int result = connect(connection->descriptor, (const struct sockaddr *)&address->storage,
+                             address->length);
+        int error = result == 0 ? 0 : errno == EINTR ? EINPROGRESS : errno;
+        connection->opening.asked = error == EINPROGRESS;
+        return error;
+    }
+    int error = EINPROGRESS;
+    socklen_t length = sizeof error;
+    if (ready != 0 &&
+        getsockopt(connection->descriptor, SOL_SOCKET, SO_ERROR, &error, &length) != 0) {
+        return errno;
+    }
+    return error;
+}
+
 static bool make_blocking(int descriptor) {
     int flags = fcntl(descriptor, F_GETFL);
     return flags >= 0 && fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0;
 }
 
-warmring_status_t wr_meta_socket(const char *label, const wr_address_t *address, bool keepalive,
-                                 wr_deadline_t deadline, int *descriptor) {
-    wr_time_t begun = wr_now();
-    int opened = socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (opened < 0) {
-        return fail_connect(label);
-    }
-    if (!prepare(opened, address, keepalive)) {
-        goto failed;
-    }
-    int error = try_connect(opened, address, deadline);
+warmring_status_t wr_meta_connect_step(wr_meta_connection_t *connection, short ready,
+                                       wr_wait_t *wait) {
+    int error = go_on(connection, ready);
     if (error == EINPROGRESS) {
-        close(opened);
-        return time_out(label, begun);
+        wait->events = POLLOUT;
+        return WARMRING_OK;
     }
-    if (error != 0) {
-        errno = error;
-        goto failed;
+    if (error == EAGAIN && connection->opening.address.storage.ss_family == AF_UNIX) {
+        wait->wake = wr_now() + RETRY_NS;
+        return WARMRING_OK;
     }
-    if (!make_blocking(opened)) {
-        goto failed;
+    if (error == 0 && !make_blocking(connection->descriptor)) {
+        error = errno;
     }
-    *descriptor = opened;
-    return WARMRING_OK;
-failed:;
-    warmring_status_t status = fail_connect(label);
-    close(opened);
-    return status;
+    return error == 0 ? WARMRING_OK : fail_connect(connection->exchange.label, error);
+}
+
+warmring_status_t wr_meta_connect_expire(wr_meta_connection_t *connection) {
+    return wr_fail(WARMRING_TIMEOUT, "%s: connect timed out after %lld ms",
+                   connection->exchange.label, wr_ms_between(connection->opening.begun, wr_now()));
 }

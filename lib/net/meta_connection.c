@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "base/fork.h"
 #include "base/memory.h"
 
 enum {
@@ -36,27 +35,6 @@ const wr_meta_limits_t wr_meta_default_limits = {
 
 static wr_meta_connection_t *mine(wr_connection_t *connection) {
     return (wr_meta_connection_t *)connection;
-}
-
-warmring_status_t wr_meta_connect(const wr_meta_options_t *options, const char *label,
-                                  const wr_address_t *address, wr_deadline_t deadline,
-                                  wr_meta_connection_t **connection) {
-    wr_meta_connection_t *opened = wr_malloc(sizeof *opened);
-    if (opened == NULL) {
-        return wr_fail_memory();
-    }
-    warmring_status_t status =
-        wr_meta_socket(label, address, options->keepalive, deadline, &opened->descriptor);
-    if (status != WARMRING_OK) {
-        wr_free(opened);
-        return status;
-    }
-    opened->base = (wr_connection_t){.opened_at = wr_now(), .generation = wr_fork_generation()};
-    opened->timeout = 0;
-    wr_meta_exchange_init(&opened->exchange, label, &options->stub, &options->limits, opened->input,
-                          sizeof opened->input);
-    *connection = opened;
-    return WARMRING_OK;
 }
 
 void wr_meta_close(wr_connection_t *connection) {
@@ -81,9 +59,10 @@ static void lose(wr_meta_connection_t *connection, ssize_t result) {
     wr_meta_abort(&connection->exchange, status);
 }
 
-static void expire(wr_meta_connection_t *connection, wr_time_t waited) {
+/* `until` is when the wait ended, or was to end. */
+static void expire(wr_meta_connection_t *connection, wr_time_t until) {
     wr_meta_exchange_t *exchange = &connection->exchange;
-    long long ms = (long long)(waited / millisecond);
+    long long ms = wr_ms_between(connection->begun, until);
     warmring_status_t status =
         has_unsent(exchange)
             ? wr_fail(WARMRING_TIMEOUT, "%s: not all was sent within %lld ms", exchange->label, ms)
@@ -92,7 +71,7 @@ static void expire(wr_meta_connection_t *connection, wr_time_t waited) {
 }
 
 void wr_meta_expire(wr_connection_t *connection) {
-    expire(mine(connection), wr_now() - mine(connection)->begun);
+    expire(mine(connection), wr_now());
     connection->broken = true;
 }
 
@@ -237,11 +216,6 @@ static void set_timeout(wr_meta_connection_t *connection, wr_time_t left) {
     }
 }
 
-/* From the first wait to the deadline, rounded up to a millisecond. */
-static wr_time_t time_given(const wr_meta_connection_t *connection, wr_deadline_t deadline) {
-    return deadline.at - connection->begun + millisecond - 1;
-}
-
 /* Waits until some of the rest can be sent or some answer read. */
 static void wait_and_step(wr_meta_connection_t *connection, wr_deadline_t deadline) {
     struct pollfd wait = {.fd = connection->descriptor, .events = POLLIN | POLLOUT};
@@ -250,7 +224,7 @@ static void wait_and_step(wr_meta_connection_t *connection, wr_deadline_t deadli
     if (ready > 0) {
         wr_meta_step(&connection->base, wait.revents);
     } else if (ready == 0 && left == 0) {
-        expire(connection, time_given(connection, deadline));
+        expire(connection, deadline.at);
     }
 }
 
@@ -267,7 +241,7 @@ static void wait_and_receive(wr_meta_connection_t *connection, wr_deadline_t dea
     if (!is_later(length)) {
         lose(connection, length);
     } else if (left == 0) {
-        expire(connection, time_given(connection, deadline));
+        expire(connection, deadline.at);
     }
 }
 
@@ -286,7 +260,7 @@ void wr_meta_receive(wr_connection_t *base, wr_request_t **requests, size_t coun
         wr_time_t left =
             first ? left_from(connection->begun, deadline) : wr_deadline_left(deadline);
         if (left == 0 && ++late > LATE_READS) {
-            expire(connection, time_given(connection, deadline));
+            expire(connection, deadline.at);
         } else if (has_unsent(&connection->exchange)) {
             wait_and_step(connection, deadline);
         } else {

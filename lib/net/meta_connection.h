@@ -21,25 +21,30 @@ typedef struct {
     bool keepalive;
 } wr_meta_options_t;
 
+/* How far it is opened; meta_open.c. */
+typedef struct {
+    wr_address_t address;
+    wr_time_t begun;
+    unsigned stage;
+    bool ask;         /* the server is to be probed */
+    bool asked;       /* the stage has begun */
+    bool answered;    /* the probe is done */
+    bool too_old;     /* by its version */
+    char version[64]; /* "": not known */
+} wr_meta_opening_t;
+
 typedef struct {
     wr_connection_t base;
     int descriptor;
     wr_time_t timeout; /* the SO_RCVTIMEO in force; 0: none yet */
     wr_time_t begun;   /* the wait for answers; for texts */
+    wr_meta_opening_t opening;
     wr_meta_exchange_t exchange;
     char input[WR_META_IN];
 } wr_meta_connection_t;
 
 /* A line of 2,048 bytes, keys of 250, values of 128 MB. */
 extern const wr_meta_limits_t wr_meta_default_limits;
-
-/*
- * Connects. `label` starts every text and outlives the connection. OK, or
- * CONNECT_FAILED, TIMEOUT, OUT_OF_MEMORY.
- */
-warmring_status_t wr_meta_connect(const wr_meta_options_t *options, const char *label,
-                                  const wr_address_t *address, wr_deadline_t deadline,
-                                  wr_meta_connection_t **connection);
 
 void wr_meta_close(wr_connection_t *connection);
 
@@ -53,9 +58,5 @@ short wr_meta_start(wr_connection_t *connection, wr_request_t **requests, size_t
                     wr_deadline_t deadline);
 short wr_meta_step(wr_connection_t *connection, short ready);
 void wr_meta_expire(wr_connection_t *connection);
-
-/* A connected, blocking, close-on-exec socket; meta_connect.c. */
-warmring_status_t wr_meta_socket(const char *label, const wr_address_t *address, bool keepalive,
-                                 wr_deadline_t deadline, int *descriptor);
 
 #endif

@@ -361,8 +361,7 @@ static warmring_status_t wait_locked(wr_server_t *server, wr_deadline_t deadline
         }
         if (late) {
             return wr_fail(WARMRING_TIMEOUT, "%s: no free connection within %lld ms (pool_max %u)",
-                           server->address,
-                           (long long)((deadline.at - deadline.made + NS_PER_MS - 1) / NS_PER_MS),
+                           server->address, wr_ms_between(deadline.made, deadline.at),
                            server->config->pool_max);
         }
         late = !wait_freed(pool, &until);
@@ -384,18 +383,42 @@ static wr_connection_t *find_old_locked(wr_pool_t *pool, wr_time_t opened_before
 
 /* ---- taking and giving ------------------------------------------------------ */
 
+static void free_berth(wr_pool_t *pool, uint32_t berth) {
+    pthread_mutex_lock(pool->mutex);
+    free_berth_locked(pool, berth);
+    pthread_mutex_unlock(pool->mutex);
+}
+
+/* What became of a berth's connection. */
+static warmring_status_t settle(wr_dial_t *dial, wr_connection_t **connection,
+                                wr_verdict_t *verdict) {
+    *connection = dial->connection;
+    if (dial->status == WARMRING_OK) {
+        (*connection)->berth = dial->berth;
+        *verdict = WR_VERDICT_NEUTRAL;
+    } else {
+        *verdict = wr_dial_verdict(dial->status);
+        free_berth(&dial->server->pool, dial->berth);
+    }
+    return dial->status;
+}
+
 static warmring_status_t open_in(wr_server_t *server, uint32_t berth, wr_deadline_t deadline,
                                  wr_connection_t **connection, wr_verdict_t *verdict) {
-    warmring_status_t status = wr_dial(server, deadline, connection);
-    if (status == WARMRING_OK) {
-        (*connection)->berth = berth;
-        return WARMRING_OK;
+    wr_dial_t dial = {.berth = berth};
+    wr_detail_t detail;
+    wr_detail_save(&detail);
+    wr_dial_start(&dial, server, deadline, deadline);
+    if (wr_dial_finish(&dial, deadline) == WARMRING_OK) {
+        wr_detail_restore(&detail);
     }
-    *connection = NULL; /* one that was opened and failed its probe */
-    *verdict = wr_dial_verdict(status);
-    pthread_mutex_lock(server->pool.mutex);
-    free_berth_locked(&server->pool, berth);
-    pthread_mutex_unlock(server->pool.mutex);
+    return settle(&dial, connection, verdict);
+}
+
+warmring_status_t wr_pool_opened(wr_dial_t *opening, wr_connection_t **connection,
+                                 wr_verdict_t *verdict) {
+    warmring_status_t status = settle(opening, connection, verdict);
+    wr_free(opening);
     return status;
 }
 
@@ -413,18 +436,32 @@ static warmring_status_t take_old(wr_server_t *server, wr_time_t opened_before, 
                          server->address);
 }
 
-static warmring_status_t wait_or_open(wr_server_t *server, wr_deadline_t deadline,
-                                      wr_connection_t **connection, wr_verdict_t *verdict) {
+static warmring_status_t take_or_wait(wr_server_t *server, wr_deadline_t deadline,
+                                      wr_connection_t **connection, uint32_t *berth) {
     wr_pool_t *pool = &server->pool;
-    uint32_t berth = 0;
     pthread_mutex_lock(pool->mutex);
     atomic_fetch_add(&pool->waiting, 1);
-    warmring_status_t status = wait_locked(server, deadline, connection, &berth);
+    warmring_status_t status = wait_locked(server, deadline, connection, berth);
     atomic_fetch_sub(&pool->waiting, 1);
     if (idle_count(pool) > 0 || pool->open < pool->size) {
         wake_locked(pool);
     }
     pthread_mutex_unlock(pool->mutex);
+    return status;
+}
+
+/* The quick way to one. */
+static inline wr_connection_t *take_idle(wr_server_t *server, wr_time_t opened_before,
+                                         wr_deadline_t deadline) {
+    own(&server->pool);
+    trim_now_and_then(server, deadline.made);
+    return opened_before == 0 ? pick_any(&server->pool) : NULL;
+}
+
+static warmring_status_t wait_or_open(wr_server_t *server, wr_deadline_t deadline,
+                                      wr_connection_t **connection, wr_verdict_t *verdict) {
+    uint32_t berth = 0;
+    warmring_status_t status = take_or_wait(server, deadline, connection, &berth);
     return status != WARMRING_OK || *connection != NULL
                ? status
                : open_in(server, berth, deadline, connection, verdict);
@@ -434,9 +471,7 @@ warmring_status_t wr_pool_take(wr_server_t *server, wr_time_t opened_before, boo
                                wr_deadline_t *deadline, wr_connection_t **connection,
                                wr_verdict_t *verdict) {
     *verdict = WR_VERDICT_NEUTRAL;
-    own(&server->pool);
-    trim_now_and_then(server, deadline->made);
-    *connection = opened_before == 0 ? pick_any(&server->pool) : NULL;
+    *connection = take_idle(server, opened_before, *deadline);
     if (*connection != NULL) {
         return WARMRING_OK;
     }
@@ -444,6 +479,39 @@ warmring_status_t wr_pool_take(wr_server_t *server, wr_time_t opened_before, boo
                                    ? take_old(server, opened_before, patient, *deadline, connection)
                                    : wait_or_open(server, *deadline, connection, verdict);
     *deadline = wr_deadline_seen(*deadline);
+    return status;
+}
+
+static warmring_status_t wait_or_start(wr_server_t *server, wr_deadline_t by,
+                                       wr_deadline_t deadline, wr_connection_t **connection,
+                                       wr_dial_t **opening) {
+    uint32_t berth = 0;
+    warmring_status_t status = take_or_wait(server, by, connection, &berth);
+    if (status != WARMRING_OK || *connection != NULL) {
+        return status;
+    }
+    *opening = wr_malloc(sizeof **opening);
+    if (*opening == NULL) {
+        free_berth(&server->pool, berth);
+        return wr_fail_memory();
+    }
+    (*opening)->berth = berth;
+    wr_dial_start(*opening, server, by, deadline);
+    return WARMRING_OK;
+}
+
+warmring_status_t wr_pool_take_opening(wr_server_t *server, wr_time_t opened_before, bool patient,
+                                       wr_deadline_t *by, wr_deadline_t deadline,
+                                       wr_connection_t **connection, wr_dial_t **opening) {
+    *opening = NULL;
+    *connection = take_idle(server, opened_before, *by);
+    if (*connection != NULL) {
+        return WARMRING_OK;
+    }
+    warmring_status_t status = opened_before != 0
+                                   ? take_old(server, opened_before, patient, *by, connection)
+                                   : wait_or_start(server, *by, deadline, connection, opening);
+    *by = wr_deadline_seen(*by);
     return status;
 }
 

@@ -12,6 +12,8 @@
 #include "net/health.h"
 #include "net/transport.h"
 
+typedef struct wr_dial wr_dial_t;
+
 enum { WR_MAX_ADDRESSES = 8 };
 
 /* What the server's host name was resolved to. */
@@ -66,6 +68,18 @@ void wr_pool_destroy(wr_pool_t *pool);
 warmring_status_t wr_pool_take(wr_server_t *server, wr_time_t opened_before, bool patient,
                                wr_deadline_t *deadline, wr_connection_t **connection,
                                wr_verdict_t *verdict);
+
+/*
+ * The same without waiting for the server to accept a new connection: where
+ * one is needed, *opening is the one to be, started with `deadline`, and
+ * *connection is NULL. Whatever becomes of it, wr_pool_opened() is due.
+ */
+warmring_status_t wr_pool_take_opening(wr_server_t *server, wr_time_t opened_before, bool patient,
+                                       wr_deadline_t *by, wr_deadline_t deadline,
+                                       wr_connection_t **connection, wr_dial_t **opening);
+/* Of one that is over: as wr_pool_take(). Frees it. */
+warmring_status_t wr_pool_opened(wr_dial_t *opening, wr_connection_t **connection,
+                                 wr_verdict_t *verdict);
 
 /* What a connection's work adds to the server's counters. */
 typedef struct {

@@ -17,10 +17,11 @@
  *   the others keep their fault.
  *
  * Several servers share the deadline. Connections that can be driven in steps
- * run side by side in one poll loop. What cannot, opening a connection and all
- * that libmemcached does, is waited for one after another, and each wait may
- * take half of what is left: a server that hangs leaves time for the others,
- * and one that is only slow has time enough.
+ * are opened and run side by side in one poll loop, round by round. What
+ * cannot, all that libmemcached does, resolving a name and waiting for a free
+ * connection, is waited for one after another, and each wait may take half of
+ * what is left: a server that hangs leaves time for the others, and one that
+ * is only slow has time enough.
  */
 #include "net/internal.h"
 
@@ -192,12 +193,23 @@ static bool is_free(const wr_request_t *request) {
     return request->opened_before == 0;
 }
 
+/* A connection, or in a batch one that is about to be: `whole` is its deadline
+ * then, NULL elsewhere. */
+static inline warmring_status_t obtain(group_t *group, wr_time_t opened_before, bool patient,
+                                       wr_deadline_t *deadline, const wr_deadline_t *whole,
+                                       wr_verdict_t *verdict) {
+    return whole == NULL ? wr_pool_take(group->server, opened_before, patient, deadline,
+                                        &group->connection, verdict)
+                         : wr_pool_take_opening(group->server, opened_before, patient, deadline,
+                                                *whole, &group->connection, &group->opening);
+}
+
 /* When no connection is old enough, only the requests that need one fail. */
 static inline warmring_status_t take(group_t *group, wr_deadline_t *deadline,
-                                     wr_verdict_t *verdict) {
+                                     const wr_deadline_t *whole, wr_verdict_t *verdict) {
     need_t need = need_of(group);
-    warmring_status_t status = wr_pool_take(group->server, need.opened_before, need.patient,
-                                            deadline, &group->connection, verdict);
+    warmring_status_t status =
+        obtain(group, need.opened_before, need.patient, deadline, whole, verdict);
     if (status == WARMRING_OK || need.opened_before == 0) {
         return status;
     }
@@ -207,9 +219,7 @@ static inline warmring_status_t take(group_t *group, wr_deadline_t *deadline,
     bound.count -= number;
     fail_all(&bound, status);
     group->count = number;
-    return number == 0
-               ? status
-               : wr_pool_take(group->server, 0, false, deadline, &group->connection, verdict);
+    return number == 0 ? status : obtain(group, 0, false, deadline, whole, verdict);
 }
 
 static bool has_steps(const group_t *group) {
@@ -220,8 +230,33 @@ static void send_all(group_t *group, wr_deadline_t deadline) {
     group->connection->transport->send(group->connection, group->requests, group->count, deadline);
 }
 
+static inline void refuse(group_t *group, warmring_status_t status, wr_verdict_t verdict) {
+    group->connection = NULL;
+    fail_all(group, status);
+    leave(group, group->requests[0]->unbiased ? WR_VERDICT_NEUTRAL : verdict);
+}
+
+static inline void note_connection(group_t *group) {
+    group->was_used = group->connection->used;
+    for (size_t i = 0; i < group->count; i++) {
+        group->requests[i]->opened_at = group->connection->opened_at;
+    }
+}
+
+/* What became of an opening. */
+static void note_opened(group_t *group) {
+    wr_verdict_t verdict;
+    warmring_status_t status = wr_pool_opened(group->opening, &group->connection, &verdict);
+    group->opening = NULL;
+    if (status == WARMRING_OK) {
+        note_connection(group);
+    } else {
+        refuse(group, status, verdict);
+    }
+}
+
 /* Takes a connection; looks at the clock. */
-static inline void begin(group_t *group, wr_deadline_t *deadline) {
+static inline void begin(group_t *group, wr_deadline_t *deadline, const wr_deadline_t *whole) {
     wr_server_t *server = group->server;
     *deadline = wr_deadline_seen(*deadline);
     wr_verdict_t verdict = WR_VERDICT_NEUTRAL;
@@ -230,23 +265,18 @@ static inline void begin(group_t *group, wr_deadline_t *deadline) {
         deadline->made >= deadline->at
             ? wr_fail(WARMRING_TIMEOUT, "%s: deadline passed before anything was sent",
                       server->address)
-            : take(group, deadline, &verdict);
+            : take(group, deadline, whole, &verdict);
     if (status != WARMRING_OK) {
-        group->connection = NULL;
-        fail_all(group, status);
-        leave(group, group->requests[0]->unbiased ? WR_VERDICT_NEUTRAL : verdict);
-        return;
-    }
-    group->was_used = group->connection->used;
-    for (size_t i = 0; i < group->count; i++) {
-        group->requests[i]->opened_at = group->connection->opened_at;
+        refuse(group, status, verdict);
+    } else if (group->connection != NULL) {
+        note_connection(group);
     }
 }
 
-static inline void enter(group_t *group, wr_deadline_t *deadline) {
+static inline void enter(group_t *group, wr_deadline_t *deadline, const wr_deadline_t *whole) {
     group->admission = wr_health_enter(&group->server->health);
     if (group->admission != WR_DOWN) {
-        begin(group, deadline);
+        begin(group, deadline, whole);
         return;
     }
     group->connection = NULL;
@@ -282,17 +312,17 @@ static bool was_stale(const group_t *group, const outcome_t *outcome) {
 }
 
 /* What of a collected group goes into another round; it moves to the front. */
-static size_t choose_again(group_t *group, const outcome_t *outcome, bool *stale_before) {
+static size_t choose_again(group_t *group, const outcome_t *outcome) {
     if ((outcome->signs & CUT) != 0) {
         return partition(group, may_repeat);
     }
     if ((outcome->signs & LIFE) != 0) {
         return (outcome->signs & LOST) != 0 ? partition(group, is_lost_unsent) : 0;
     }
-    if (*stale_before || !was_stale(group, outcome)) {
+    if (group->stale_before || !was_stale(group, outcome)) {
         return 0;
     }
-    *stale_before = true;
+    group->stale_before = true;
     if ((outcome->signs & LOST) != 0) {
         wr_pool_flush(group->server, wr_now());
     }
@@ -309,7 +339,7 @@ static bool leaves_fault(const group_t *group, size_t number) {
     return false;
 }
 
-static void again(group_t *group, size_t number, wr_deadline_t *deadline) {
+static void prepare_again(group_t *group, size_t number) {
     uint64_t repeated = 0;
     group->count = number;
     for (size_t i = 0; i < number; i++) {
@@ -317,10 +347,6 @@ static void again(group_t *group, size_t number, wr_deadline_t *deadline) {
         clear_answer(group->requests[i]);
     }
     wr_count(group->server, WR_COUNT_retries, repeated);
-    begin(group, deadline);
-    if (group->connection != NULL) {
-        send_all(group, *deadline);
-    }
 }
 
 /* A connection that had been used and was lost for good may have been stale,
@@ -333,35 +359,36 @@ static wr_verdict_t last_verdict(const group_t *group, const outcome_t *outcome,
     return verdict_of(outcome);
 }
 
-/* Collects a group and sees it to its end. */
-static void finish(group_t *group, wr_deadline_t deadline) {
-    bool stale_before = false;
-    while (group->connection != NULL) {
-        wr_detail_t detail;
-        outcome_t outcome;
-        wr_detail_save(&detail);
-        bool first = !stale_before;
-        collect(group, deadline, &outcome);
-        size_t number = choose_again(group, &outcome, &stale_before);
-        wr_pool_give(group->server, group->connection, &outcome.tally);
-        group->connection = NULL;
-        if (number == 0) {
-            leave(group, last_verdict(group, &outcome, first));
-            return;
-        }
-        if (!leaves_fault(group, number)) {
-            wr_detail_restore(&detail);
-        }
-        again(group, number, &deadline);
+/* Collects a round; whether there is to be another. */
+static inline bool settle(group_t *group, wr_deadline_t deadline) {
+    wr_detail_t detail;
+    outcome_t outcome;
+    wr_detail_save(&detail);
+    bool first = !group->stale_before;
+    collect(group, deadline, &outcome);
+    size_t number = choose_again(group, &outcome);
+    wr_pool_give(group->server, group->connection, &outcome.tally);
+    group->connection = NULL;
+    if (number == 0) {
+        leave(group, last_verdict(group, &outcome, first));
+        return false;
     }
+    if (!leaves_fault(group, number)) {
+        wr_detail_restore(&detail);
+    }
+    prepare_again(group, number);
+    return true;
 }
 
 static inline void run_alone(group_t *group, wr_deadline_t deadline) {
-    enter(group, &deadline);
-    if (group->connection != NULL) {
+    enter(group, &deadline, NULL);
+    while (group->connection != NULL) {
         send_all(group, deadline);
+        if (!settle(group, deadline)) {
+            return;
+        }
+        begin(group, &deadline, NULL);
     }
-    finish(group, deadline);
 }
 
 void wr_run_one(wr_request_t *request, wr_deadline_t deadline) {
@@ -372,15 +399,23 @@ void wr_run_one(wr_request_t *request, wr_deadline_t deadline) {
 
 /* ---- several servers --------------------------------------------------- */
 
+/* What can only be opened by waiting is, before the others run. */
+static void open_blocking(group_t *group) {
+    if (group->opening != NULL && group->opening->state == WR_DIAL_BLOCKS) {
+        wr_dial_finish(group->opening, wr_deadline_share(group->opening->deadline, 2));
+        note_opened(group);
+    }
+}
+
 /* Runs the groups that have steps together; the others are sent to before. */
 static void run_steps(const wr_groups_t *groups, wr_deadline_t deadline) {
     size_t stepping = 0;
     size_t waiting = 0;
     for (size_t i = 0; i < groups->count; i++) {
         group_t *group = &groups->groups[i];
-        if (has_steps(group)) {
+        if (has_steps(group) || group->opening != NULL) {
             groups->parts[stepping++] =
-                (wr_batch_part_t){group->connection, group->requests, group->count};
+                (wr_batch_part_t){group->connection, group->opening, group->requests, group->count};
         } else if (group->connection != NULL) {
             send_all(group, wr_deadline_share(deadline, 2));
             waiting++;
@@ -392,19 +427,46 @@ static void run_steps(const wr_groups_t *groups, wr_deadline_t deadline) {
     }
 }
 
-static void run_groups(const wr_groups_t *groups, wr_deadline_t deadline) {
+/* The end of a group's round; whether there is to be another. Where opening it
+ * came upon what has no steps, all is still to be done. */
+static bool settle_part(group_t *group, wr_deadline_t deadline) {
+    if (group->opening != NULL) {
+        bool blocks = group->opening->state == WR_DIAL_BLOCKS;
+        wr_dial_finish(group->opening, deadline);
+        note_opened(group);
+        if (blocks && group->connection != NULL) {
+            send_all(group, wr_deadline_seen(deadline));
+        }
+    }
+    return group->connection != NULL && settle(group, deadline);
+}
+
+/* The rounds' ends, in which every wait leaves time for the others; groups with
+ * another to come move to the front, in order. */
+static size_t settle_all(wr_groups_t *groups, wr_deadline_t deadline) {
+    size_t number = 0;
+    for (size_t i = 0; i < groups->count; i++) {
+        bool last = i + 1 == groups->count;
+        if (settle_part(&groups->groups[i], wr_deadline_share(deadline, last ? 1 : 2))) {
+            groups->groups[number++] = groups->groups[i];
+        }
+    }
+    return number;
+}
+
+static void run_groups(wr_groups_t *groups, wr_deadline_t deadline) {
     if (groups->count == 1) {
         run_alone(&groups->groups[0], deadline);
         return;
     }
-    for (size_t i = 0; i < groups->count; i++) {
-        wr_deadline_t half = wr_deadline_share(deadline, 2);
-        enter(&groups->groups[i], &half);
-    }
-    run_steps(groups, deadline);
-    for (size_t i = 0; i < groups->count; i++) {
-        bool last = i + 1 == groups->count;
-        finish(&groups->groups[i], wr_deadline_share(deadline, last ? 1 : 2));
+    for (bool first = true; groups->count != 0; first = false) {
+        for (size_t i = 0; i < groups->count; i++) {
+            wr_deadline_t half = wr_deadline_share(deadline, 2);
+            (first ? enter : begin)(&groups->groups[i], &half, &deadline);
+            open_blocking(&groups->groups[i]);
+        }
+        run_steps(groups, deadline);
+        groups->count = settle_all(groups, deadline);
     }
 }
 

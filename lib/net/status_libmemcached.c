@@ -11,8 +11,6 @@
 #include "base/fail.h"
 #include "net/server.h"
 
-enum { NS_PER_MS = 1000000 };
-
 static const struct {
     memcached_return_t code;
     warmring_status_t status;
@@ -111,11 +109,6 @@ static const char *cause_of_loss(int error, char *buffer, size_t size) {
     }
 }
 
-static long long waited_ms(wr_time_t since, wr_deadline_t deadline) {
-    wr_time_t waited = deadline.at > since ? deadline.at - since : 0;
-    return (long long)((waited + NS_PER_MS - 1) / NS_PER_MS);
-}
-
 static warmring_status_t fail_client_error(const memcached_st *memc, const char *label) {
     char words[256];
     server_words(memc, words, sizeof words);
@@ -162,7 +155,8 @@ warmring_status_t wr_libmemcached_status(const memcached_st *memc, memcached_ret
     case WARMRING_TOO_LARGE:
         return wr_fail(status, "%s: value too large for the server", label);
     case WARMRING_TIMEOUT:
-        return wr_fail(status, "%s: no answer within %lld ms", label, waited_ms(since, deadline));
+        return wr_fail(status, "%s: no answer within %lld ms", label,
+                       wr_ms_between(since, deadline.at));
     case WARMRING_CONNECTION_LOST:
         return wr_fail(status, "%s: connection lost (%s)", label,
                        cause_of_loss(memcached_last_error_errno(memc), buffer, sizeof buffer));
@@ -181,7 +175,7 @@ warmring_status_t wr_libmemcached_connect_status(const memcached_st *memc, memca
     switch (wr_status_from_libmemcached(code)) {
     case WARMRING_TIMEOUT:
         return wr_fail(WARMRING_TIMEOUT, "%s: connect timed out after %lld ms", label,
-                       waited_ms(since, deadline));
+                       wr_ms_between(since, deadline.at));
     case WARMRING_AUTH_FAILED:
         return wr_fail(WARMRING_AUTH_FAILED, "%s: server refused the credentials", label);
     case WARMRING_OUT_OF_MEMORY:

@@ -23,6 +23,12 @@ typedef struct wr_connection {
     bool broken;         /* set by the transport: never use again */
 } wr_connection_t;
 
+/* What a step that did not come to its end waits for. */
+typedef struct {
+    short events;   /* of its descriptor */
+    wr_time_t wake; /* or until then; 0: for no time */
+} wr_wait_t;
+
 typedef struct wr_transport {
     const char *name;
     bool binds; /* append, prepend, increment and decrement take a `cas` */
@@ -32,17 +38,25 @@ typedef struct wr_transport {
      * handshake and authentication included. Returns OK, or CONNECT_FAILED,
      * TIMEOUT, AUTH_FAILED, PROTOCOL_ERROR, OUT_OF_MEMORY with a text that
      * starts with the server's label. `context` is what the transport was
-     * configured with.
+     * configured with. NULL where there are steps.
      */
     warmring_status_t (*open)(const void *context, wr_server_t *server, const wr_address_t *address,
                               wr_deadline_t deadline, wr_connection_t **connection);
 
     /*
-     * Optional (NULL: not needed): asks a fresh connection whether the server
-     * knows what this transport speaks. OK, NOT_SUPPORTED, or a fault; unless
-     * OK the connection is broken.
+     * The same in steps that never wait, all three or none (NULL). open_start()
+     * makes a connection that is being opened; with `ask` it is also to be
+     * found out whether the server knows what this transport speaks, else
+     * NOT_SUPPORTED. open_step() goes on, at first and when poll() found
+     * `ready` or the time has come: OK, and *wait says what it waits for, or
+     * nothing: then the connection is open. open_expire() gives the status and
+     * the text of one whose time is over. After a fault it is to be closed.
      */
-    warmring_status_t (*probe)(wr_connection_t *connection, wr_deadline_t deadline);
+    warmring_status_t (*open_start)(const void *context, wr_server_t *server,
+                                    const wr_address_t *address, bool ask,
+                                    wr_connection_t **connection);
+    warmring_status_t (*open_step)(wr_connection_t *connection, short ready, wr_wait_t *wait);
+    warmring_status_t (*open_expire)(wr_connection_t *connection);
 
     /* Closes and frees at once: no wait for the server, whatever its state. */
     void (*close)(wr_connection_t *connection);
@@ -64,7 +78,7 @@ typedef struct wr_transport {
                     wr_deadline_t deadline);
 
     /*
-     * Optional, all four or none (NULL): the same in steps that never wait,
+     * Optional, all four and those for opening, or none (NULL): the same in steps that never wait,
      * for a loop that drives many connections (net/batch_poll.h). start()
      * takes the place of send(): it begins with the requests, which stay where
      * they are until it is over, and sends what the socket takes. step() goes

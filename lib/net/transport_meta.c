@@ -5,6 +5,7 @@
 #include "net/transport_meta.h"
 
 #include "base/memory.h"
+#include "net/meta_open.h"
 #include "net/server.h"
 
 void *wr_meta_context(size_t value_limit) {
@@ -19,7 +20,7 @@ void *wr_meta_context(size_t value_limit) {
 }
 
 static warmring_status_t open_connection(const void *context, wr_server_t *server,
-                                         const wr_address_t *address, wr_deadline_t deadline,
+                                         const wr_address_t *address, bool ask,
                                          wr_connection_t **connection) {
     const wr_net_config_t *config = wr_server_config(server);
     const wr_meta_context_t *own = context;
@@ -30,24 +31,19 @@ static warmring_status_t open_connection(const void *context, wr_server_t *serve
     };
     wr_meta_connection_t *opened;
     warmring_status_t status =
-        wr_meta_connect(&options, wr_server_address(server), address, deadline, &opened);
+        wr_meta_open(&options, wr_server_address(server), address, ask, &opened);
     if (status == WARMRING_OK) {
-        opened->base.transport = &wr_transport_meta;
-        opened->base.server = server;
         *connection = &opened->base;
     }
     return status;
 }
 
-static warmring_status_t probe(wr_connection_t *connection, wr_deadline_t deadline) {
-    return wr_meta_probe((wr_meta_connection_t *)connection, deadline);
-}
-
 const wr_transport_t wr_transport_meta = {
     .name = "meta",
     .binds = true,
-    .open = open_connection,
-    .probe = probe,
+    .open_start = open_connection,
+    .open_step = wr_meta_open_step,
+    .open_expire = wr_meta_open_expire,
     .close = wr_meta_close,
     .abandon = wr_meta_close,
     .send = wr_meta_send,

@@ -19,14 +19,4 @@ typedef struct {
  * is out. */
 void *wr_meta_context(size_t value_limit);
 
-/*
- * Whether the server at the other end knows the meta commands as this
- * transport needs them: memcached from 1.6.13 on. Asks `version` and `mn` on
- * an idle connection of this transport. OK; NOT_SUPPORTED for an older
- * server and for a proxy that closes; AUTH_FAILED; TIMEOUT for one that says
- * nothing, as with `-B binary`; PROTOCOL_ERROR, CONNECTION_LOST. The texts
- * name the server and the remedy. Unless OK the connection is broken.
- */
-warmring_status_t wr_meta_probe(wr_meta_connection_t *connection, wr_deadline_t deadline);
-
 #endif

@@ -89,6 +89,13 @@ static void test_min(void) {
     tap_int(wr_deadline_min(late, late).at, 6, "or the one");
 }
 
+static void test_between(void) {
+    tap_int(wr_ms_between(5, 5), 0, "no time");
+    tap_int(wr_ms_between(second, second + 1), 1, "rounded up");
+    tap_int(wr_ms_between(0, second), 1000, "a second");
+    tap_int(wr_ms_between(2 * second, second), 0, "never negative");
+}
+
 static void test_timespec(void) {
     struct timespec time = wr_deadline_timespec((wr_deadline_t){.at = 12 * second + 345});
     tap_int(time.tv_sec, 12, "seconds");
@@ -106,6 +113,7 @@ int main(void) {
     test_rounding();
     test_far();
     test_min();
+    test_between();
     test_timespec();
     return tap_done();
 }

@@ -202,8 +202,8 @@ static parts_t open_parts(batch_t *batch, const char *const *addresses, size_t c
     parts_t parts = {.count = count};
     for (size_t i = 0; i < count; i++) {
         size_t each = batch->count / count;
-        parts.parts[i] =
-            (wr_batch_part_t){&must_open(addresses[i])->base, batch->pointers + i * each, each};
+        parts.parts[i] = (wr_batch_part_t){&must_open(addresses[i])->base, NULL,
+                                           batch->pointers + i * each, each};
     }
     return parts;
 }

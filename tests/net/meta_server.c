@@ -406,8 +406,7 @@ int main(void) {
     test_all(fixture_address(fixture, 0));
     test_all(fixture_address(fixture, local));
 
-    connection = must_open(fixture_address(fixture, 0));
-    tap_status(wr_meta_probe(connection, wr_deadline_in_ms(WAIT_MS)), WARMRING_OK, "probe");
+    tap_status(try_probe(fixture_address(fixture, 0), WAIT_MS, &connection), WARMRING_OK, "probe");
     set("probed", "p", 0);
     must_close(connection);
     fixture_free(fixture);

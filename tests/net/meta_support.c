@@ -6,6 +6,7 @@
 #include "meta_support.h"
 
 #include <arpa/inet.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,16 +52,47 @@ static wr_address_t parse_address(const char *text) {
     return address;
 }
 
-warmring_status_t try_open(const char *address, uint32_t ms, wr_meta_connection_t **connection) {
+static warmring_status_t step_until_open(wr_meta_connection_t *connection, wr_deadline_t deadline) {
+    wr_wait_t wait;
+    short ready = 0;
+    for (;;) {
+        warmring_status_t status = wr_meta_open_step(&connection->base, ready, &wait);
+        if (status != WARMRING_OK || (wait.events == 0 && wait.wake == 0)) {
+            return status;
+        }
+        int left = wr_deadline_left_ms(deadline);
+        struct pollfd one = {.fd = wait.events != 0 ? connection->descriptor : -1,
+                             .events = wait.events};
+        int count = poll(&one, 1, wait.wake == 0 || left < 5 ? left : 5);
+        if (count <= 0 && left == 0) {
+            return wr_meta_open_expire(&connection->base);
+        }
+        ready = count > 0 ? one.revents : 0;
+    }
+}
+
+static warmring_status_t open_within(const char *address, uint32_t ms, bool ask,
+                                     wr_meta_connection_t **connection) {
     wr_meta_options_t options = {
         .limits = wr_meta_default_limits, .stub = {STUB_FLAGS, STUB_LIFETIME}, .keepalive = true};
     wr_address_t parsed = parse_address(address);
-    warmring_status_t status =
-        wr_meta_connect(&options, address, &parsed, wr_deadline_in_ms(ms), connection);
+    warmring_status_t status = wr_meta_open(&options, address, &parsed, ask, connection);
     if (status == WARMRING_OK) {
         (*connection)->base.transport = &bare;
+        status = step_until_open(*connection, wr_deadline_in_ms(ms));
+        if (status != WARMRING_OK) {
+            must_close(*connection);
+        }
     }
     return status;
+}
+
+warmring_status_t try_open(const char *address, uint32_t ms, wr_meta_connection_t **connection) {
+    return open_within(address, ms, false, connection);
+}
+
+warmring_status_t try_probe(const char *address, uint32_t ms, wr_meta_connection_t **connection) {
+    return open_within(address, ms, true, connection);
 }
 
 wr_meta_connection_t *must_open(const char *address) {

@@ -6,7 +6,7 @@
 #ifndef TESTS_META_SUPPORT_H
 #define TESTS_META_SUPPORT_H
 
-#include "net/meta_connection.h"
+#include "net/meta_open.h"
 
 enum { STUB_FLAGS = 77, STUB_LIFETIME = 30 };
 
@@ -20,7 +20,9 @@ buffer_sink_t buffer_sink(char *room, size_t capacity);
 
 /* Connects to "127.0.0.1:PORT" or "unix:PATH". */
 warmring_status_t try_open(const char *address, uint32_t ms, wr_meta_connection_t **connection);
-/* The same within two seconds; bails on failure. */
+/* And asks whether the server knows the meta commands. */
+warmring_status_t try_probe(const char *address, uint32_t ms, wr_meta_connection_t **connection);
+/* As try_open() within two seconds; bails on failure. */
 wr_meta_connection_t *must_open(const char *address);
 void must_close(wr_meta_connection_t *connection);
 
