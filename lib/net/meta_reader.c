@@ -4,48 +4,51 @@
  *
  * A line is a word, for some kinds fixed arguments, and for meta answers
  * flags. It is walked over once: every reader returns the place behind what
- * it understood, or NULL, and the line is good when that meets the CR LF.
+ * it understood, or NULL, and the line is good when that meets a CR LF. Behind
+ * what was received stands a NUL, which ends every walk, so nobody looks for
+ * the line's end first. Only where a walk fails is it looked for: a line that
+ * has none yet is left where it is until more has come.
  *
- * The buffer holds whole what the parser looks at: a line is complete or left
- * where it is, moved to the buffer's front when the room behind it runs out.
- * A value's bytes that came with its line are copied from the buffer; the
- * rest never passes through it, but for its CR LF and what follows.
+ * The buffer holds whole what the parser looks at: a line is moved to the
+ * buffer's front when the room behind it runs out. A value's bytes that came
+ * with its line are copied from the buffer; the rest never passes through it,
+ * but for its CR LF and what follows.
  */
 #include "net/meta_reader.h"
 
 #include <string.h>
 
-/* The line being read, up to its CR LF, which ends all that walks over it. */
+/* The line being read. */
 typedef struct {
-    const char *end; /* at the CR */
-    size_t token;    /* bytes of a key or an opaque token */
+    const char *stop;  /* behind what was received, at the NUL */
+    size_t token;      /* bytes of a key or an opaque token */
+    const char *wrong; /* why a reader returned NULL; NULL: see refuse() */
 } line_t;
+
+static const char *fail(line_t *line, const char *wrong) {
+    line->wrong = wrong;
+    return NULL;
+}
 
 static inline unsigned digit_of(char c) {
     return (unsigned)(unsigned char)c - '0';
 }
 
-/* The digits up to `end` overflow no 64 bits. */
-static bool fits(const char *at, const char *end) {
-    uint64_t value = 0;
-    for (; at < end; at++) {
-        if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value)) {
-            return false;
-        }
-    }
-    return true;
+/* Nineteen digits cannot overflow 64 bits. What twenty of them came to is less
+ * than the first one says if they did, as 2 * 10^19 is beyond. */
+static inline bool fits(const char *first, size_t digits, uint64_t value) {
+    static const uint64_t twenty_digits = UINT64_C(10000000000000000000);
+    return digits < 20 ||
+           (digits == 20 && (*first == '0' || (*first == '1' && value >= twenty_digits)));
 }
 
-/* Nineteen digits cannot overflow 64 bits; more are looked at again. */
 static inline const char *end_number(const char *first, const char *at, uint64_t value,
                                      uint64_t most, uint64_t *number) {
-    enum { SAFE_DIGITS = 19 };
     for (unsigned digit; (digit = digit_of(*at)) < 10; at++) {
         value = value * 10 + digit;
     }
     *number = value;
-    bool good = at != first && value <= most && (at - first <= SAFE_DIGITS || fits(first, at));
+    bool good = at != first && value <= most && fits(first, (size_t)(at - first), value);
     return good ? at : NULL;
 }
 
@@ -53,44 +56,73 @@ static inline const char *read_number(const char *at, uint64_t most, uint64_t *n
     return end_number(at, at, 0, most, number);
 }
 
-/* The number that the first eight bytes are, if all are digits: neighbours are
- * put together, three times. */
-static inline bool read_eight(const char *at, uint64_t *number) {
-    static const uint64_t ones = UINT64_C(0x0101010101010101);
+/* Eight bytes at once, the first one lowest. */
+enum { WORD = sizeof(uint64_t) };
+static const uint64_t ones = UINT64_C(0x0101010101010101);
+
+static inline bool has_word(const char *at, const line_t *line) {
+    return line->stop - at >= WORD;
+}
+
+static inline uint64_t read_word(const char *at) {
     uint64_t word;
     memcpy(&word, at, sizeof word);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     word = __builtin_bswap64(word);
 #endif
-    word -= ones * '0';
-    if (((word | (word + ones * 0x76)) & ones * 0x80) != 0) {
-        return false;
-    }
+    return word;
+}
+
+/* Where a mask has its lowest byte that is not 0. */
+static inline unsigned first_byte(uint64_t mask) {
+    return (unsigned)__builtin_ctzll(mask) / 8;
+}
+
+/* Eight digits, as their values: neighbours are put together, three times. */
+static inline uint64_t join_digits(uint64_t word) {
     word = word * 10 + (word >> 8);
     word = (word & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x000f424000000064) +
            (word >> 16 & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x0000271000000001);
-    *number = word >> 32;
-    return true;
+    return word >> 32;
 }
 
-/* CAS values are long on a server that has been up for a while. Six bytes
- * before a line's CR LF there are eight that may be read. */
+/* A long number: CAS values are, on a server that has been up for a while.
+ * Fewer than eight digits get zeros before them. */
 static inline const char *read_cas(const char *at, const line_t *line, wr_meta_reply_t *reply) {
-    uint64_t eight = 0;
-    bool is_long = line->end - at >= 6 && read_eight(at, &eight);
-    return end_number(at, is_long ? at + 8 : at, eight, UINT64_MAX, &reply->cas);
+    if (!has_word(at, line)) {
+        return read_number(at, UINT64_MAX, &reply->cas);
+    }
+    uint64_t word = read_word(at) - ones * '0';
+    uint64_t others = (word | (word + ones * 0x76)) & ones * 0x80;
+    if (others == 0) {
+        return end_number(at, at + WORD, join_digits(word), UINT64_MAX, &reply->cas);
+    }
+    unsigned digits = first_byte(others);
+    reply->cas = digits > 0 ? join_digits(word << (64 - 8 * digits)) : 0;
+    return digits > 0 ? at + digits : NULL;
 }
 
-/* Up to the next blank or the line's end. Whoever asked compares keys and
- * opaque tokens byte for byte. They are short: a call of memchr() would take
- * longer. */
-static inline const char *read_token(const char *at, const line_t *line, warmring_bytes_t *token) {
-    const char *first = at;
+/* The first blank or control character. Of the bytes that the difference marks
+ * the lowest is surely one; a marked one above it may not be. */
+static inline const char *end_token(const char *at, const line_t *line) {
+    for (; has_word(at, line); at += WORD) {
+        uint64_t word = read_word(at);
+        uint64_t low = (word - ones * (' ' + 1)) & ~word & ones * 0x80;
+        if (low != 0) {
+            return at + first_byte(low);
+        }
+    }
     while ((unsigned char)*at > ' ') {
         at++;
     }
-    *token = (warmring_bytes_t){first, (size_t)(at - first)};
-    return at != first && token->length <= line->token ? at : NULL;
+    return at;
+}
+
+/* Whoever asked compares keys and opaque tokens byte for byte. */
+static inline const char *read_token(const char *at, const line_t *line, warmring_bytes_t *token) {
+    const char *end = end_token(at, line);
+    *token = (warmring_bytes_t){at, (size_t)(end - at)};
+    return token->length - 1 < line->token ? end : NULL;
 }
 
 static inline const char *read_ttl(const char *at, wr_meta_reply_t *reply) {
@@ -139,13 +171,9 @@ static inline const char *read_value(const char *at, unsigned flag, const line_t
     }
 }
 
-/* The readers of what follows the word return what is wrong, or NULL. */
+/* ---- what follows a word --------------------------------------------------- */
 
-static inline const char *end_line(const char *at, const line_t *line) {
-    return at == line->end ? NULL : "junk at the end of a line";
-}
-
-static inline const char *read_flags(const char *at, const line_t *line, wr_meta_reply_t *reply) {
+static inline const char *read_flags(const char *at, line_t *line, wr_meta_reply_t *reply) {
     unsigned has = 0;
     while (*at == ' ') {
         unsigned flag = find_flag(*++at);
@@ -153,16 +181,16 @@ static inline const char *read_flags(const char *at, const line_t *line, wr_meta
             break;
         }
         if (flag == 0 || (has & flag) != 0) {
-            return "unknown or repeated flag";
+            return fail(line, "unknown or repeated flag");
         }
         has |= flag;
         at = read_value(at + 1, flag, line, reply);
         if (at == NULL) {
-            return "bad flag";
+            return fail(line, "bad flag");
         }
     }
     reply->has = has;
-    return end_line(at, line);
+    return at;
 }
 
 static inline const char *read_length(const char *at, wr_meta_reply_t *reply) {
@@ -172,49 +200,48 @@ static inline const char *read_length(const char *at, wr_meta_reply_t *reply) {
     return at;
 }
 
-static const char *read_length_flags(const char *at, const line_t *line, wr_meta_reply_t *reply) {
+static const char *read_length_flags(const char *at, line_t *line, wr_meta_reply_t *reply) {
     at = *at == ' ' ? read_length(at + 1, reply) : NULL;
-    return at != NULL ? read_flags(at, line, reply) : "bad value length";
+    return at != NULL ? read_flags(at, line, reply) : fail(line, "bad value length");
 }
 
-static const char *read_flags_alone(const char *at, const line_t *line, wr_meta_reply_t *reply) {
+static const char *read_flags_alone(const char *at, line_t *line, wr_meta_reply_t *reply) {
     return read_flags(at, line, reply);
 }
 
-static const char *read_classic_item(const char *at, const line_t *line, wr_meta_reply_t *reply) {
-    static const char wrong[] = "bad VALUE line";
-    at = *at == ' ' ? read_token(at + 1, line, &reply->key) : NULL;
+static inline const char *read_classic_item(const char *at, line_t *line, wr_meta_reply_t *reply) {
+    at = read_token(at, line, &reply->key);
     if (at == NULL) {
-        return "bad or over-long key";
+        return fail(line, "bad or over-long key");
     }
     at = *at == ' ' ? read_number(at + 1, UINT32_MAX, &reply->flags) : NULL;
-    if (at == NULL || *at != ' ') {
-        return wrong;
-    }
-    at = read_length(at + 1, reply);
+    at = at != NULL && *at == ' ' ? read_length(at + 1, reply) : NULL;
     reply->has = WR_META_HAS_FLAGS | WR_META_HAS_KEY;
     if (at != NULL && *at == ' ') {
         at = read_cas(at + 1, line, reply);
         reply->has |= WR_META_HAS_CAS;
     }
-    return at != NULL ? end_line(at, line) : wrong;
+    return at != NULL ? at : fail(line, "bad VALUE line");
 }
 
-static const char *read_text(const char *at, const line_t *line, wr_meta_reply_t *reply) {
-    if (*at != ' ' || at + 1 == line->end) {
-        return "bad error line";
+/* The one thing whose end must be looked for. */
+static const char *read_text(const char *at, line_t *line, wr_meta_reply_t *reply) {
+    const char *end = memchr(at, '\n', (size_t)(line->stop - at));
+    if (end == NULL || end - at < 3 || *at != ' ') {
+        return fail(line, "bad error line");
     }
-    reply->text = (warmring_bytes_t){at + 1, (size_t)(line->end - at - 1)};
-    return NULL;
+    reply->text = (warmring_bytes_t){at + 1, (size_t)(end - at - 2)};
+    return end - 1;
 }
 
-static const char *read_optional_text(const char *at, const line_t *line, wr_meta_reply_t *reply) {
-    return at == line->end ? NULL : read_text(at, line, reply);
+static const char *read_optional_text(const char *at, line_t *line, wr_meta_reply_t *reply) {
+    return *at == ' ' ? read_text(at, line, reply) : at;
 }
 
-static const char *read_no_more(const char *at, const line_t *line, wr_meta_reply_t *reply) {
+static const char *read_no_more(const char *at, line_t *line, wr_meta_reply_t *reply) {
+    (void)line;
     (void)reply;
-    return end_line(at, line);
+    return at;
 }
 
 /* ---- words ---------------------------------------------------------------- */
@@ -223,15 +250,16 @@ typedef struct {
     char word[13];
     uint8_t length;
     uint8_t kind;
-    const char *(*read)(const char *at, const line_t *line, wr_meta_reply_t *reply);
+    const char *(*read)(const char *at, line_t *line, wr_meta_reply_t *reply);
 } word_t;
 
 #define WORD(text, kind, read) \
     { text, sizeof text - 1, kind, read }
 
-/* The frequent ones first. */
+/* What most lines start with; of the others the frequent ones first. */
+static const char item_word[] = "VALUE ";
+enum { ITEM_WORD = sizeof item_word - 1 };
 static const word_t words[] = {
-    WORD("VALUE", WR_META_VALUE, read_classic_item),
     WORD("VA", WR_META_VA, read_length_flags),
     WORD("HD", WR_META_HD, read_flags_alone),
     WORD("EN", WR_META_EN, read_flags_alone),
@@ -247,51 +275,49 @@ static const word_t words[] = {
     WORD("SERVER_ERROR", WR_META_SERVER_ERROR, read_text),
 };
 
-/* Too short for a call of memcmp(). The word ends in a NUL, and the line in a
- * CR LF, so neither is passed. */
+/* Too short for a call of memcmp(). Neither the word nor what was received is
+ * passed, as each ends in a NUL, and only a word's NUL is within a word. */
 static inline bool starts_with(const char *line, const word_t *word) {
-    size_t same = 2;
+    size_t same = 0;
     while (word->word[same] != '\0' && line[same] == word->word[same]) {
         same++;
     }
     return same == word->length && (unsigned char)line[same] <= ' ';
 }
 
-/* No word is shorter than two letters. */
-static const word_t *find_word(const char *line, size_t length) {
-    for (size_t i = 0; length >= 2 && i < sizeof words / sizeof words[0]; i++) {
-        if (memcmp(words[i].word, line, 2) == 0 && starts_with(line, &words[i])) {
+static const word_t *find_word(const char *line) {
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (starts_with(line, &words[i])) {
             return &words[i];
         }
     }
     return NULL;
 }
 
-/* Reads one line, `length` bytes that end in LF; NULL, or what is wrong. */
-static inline const char *parse(const wr_meta_limits_t *limits, const char *line, size_t length,
-                                wr_meta_reply_t *reply) {
-    if (length > limits->line) {
-        return "line longer than the limit";
-    }
-    if (length < 2 || line[length - 2] != '\r') {
-        return "line without CR LF";
-    }
-    const word_t *word = find_word(line, length - 2);
+static const char *read_other(const char *at, line_t *line, wr_meta_reply_t *reply) {
+    const word_t *word = find_word(at);
     if (word == NULL) {
-        return "not a line of memcached's";
+        return fail(line, "not a line of memcached's");
     }
     reply->kind = (wr_meta_kind_t)word->kind;
     reply->has = 0;
-    reply->text.length = 0;
-    line_t rest = {line + length - 2, limits->key};
-    return word->read(line + word->length, &rest, reply);
+    return word->read(at + word->length, line, reply);
+}
+
+static inline bool is_item(const char *at, const line_t *line) {
+    return line->stop - at > ITEM_WORD && memcmp(at, item_word, ITEM_WORD) == 0;
+}
+
+static inline const char *read_item(const char *at, line_t *line, wr_meta_reply_t *reply) {
+    reply->kind = WR_META_VALUE;
+    return read_classic_item(at + ITEM_WORD, line, reply);
 }
 
 /* ---- the stream -------------------------------------------------------------- */
 
 void wr_meta_reader_init(wr_meta_reader_t *reader, const wr_meta_limits_t *limits, char *buffer,
                          size_t capacity) {
-    *reader = (wr_meta_reader_t){.limits = *limits, .buffer = buffer, .capacity = capacity};
+    *reader = (wr_meta_reader_t){.limits = *limits, .buffer = buffer, .capacity = capacity - 1};
 }
 
 static size_t buffered(const wr_meta_reader_t *reader) {
@@ -303,7 +329,7 @@ static wr_meta_event_t broken(const char **wrong, const char *why) {
     return WR_META_BROKEN;
 }
 
-wr_meta_event_t wr_meta_next_of_value(wr_meta_reader_t *reader, const char **wrong) {
+wr_meta_event_t wr_meta_next_part(wr_meta_reader_t *reader, const char **wrong) {
     const char *bytes = reader->buffer + reader->start;
     size_t there = buffered(reader);
     size_t length = there < reader->value_left ? there : reader->value_left;
@@ -313,39 +339,58 @@ wr_meta_event_t wr_meta_next_of_value(wr_meta_reader_t *reader, const char **wro
     }
     reader->value_left -= length;
     reader->start += length;
-    if (reader->value_left > 0 || there == length) {
+    bool may_follow = there == length || (there == length + 1 && bytes[length] == '\r');
+    return may_follow ? WR_META_MORE : broken(wrong, "value longer than announced");
+}
+
+/* A line that was not read to its CR LF: there is none yet, or it is bad. */
+static wr_meta_event_t refuse(const wr_meta_reader_t *reader, const char *reason,
+                              const char **wrong) {
+    const char *start = reader->buffer + reader->start;
+    size_t there = buffered(reader);
+    const char *end = memchr(start, '\n', there);
+    size_t length = end != NULL ? (size_t)(end + 1 - start) : there;
+    if (length > reader->limits.line || (end == NULL && length == reader->limits.line)) {
+        return broken(wrong, "line longer than the limit");
+    }
+    if (end == NULL) {
         return WR_META_MORE;
     }
-    bool is_whole = there - length > 1;
-    if (bytes[length] != '\r' || (is_whole && bytes[length + 1] != '\n')) {
-        return broken(wrong, "value longer than announced");
+    if (length < 2 || end[-1] != '\r') {
+        return broken(wrong, "line without CR LF");
     }
-    if (!is_whole) {
-        return WR_META_MORE;
+    return broken(wrong, reason != NULL ? reason : "junk at the end of a line");
+}
+
+/* A line was read up to `at`. */
+static inline wr_meta_event_t end_line(wr_meta_reader_t *reader, const char *at, const line_t *line,
+                                       const char **wrong) {
+    const char *start = reader->buffer + reader->start;
+    if (at == NULL || at[0] != '\r' || at[1] != '\n' ||
+        (size_t)(at + 2 - start) > reader->limits.line) {
+        return refuse(reader, line->wrong, wrong);
     }
-    reader->start += 2;
-    reader->in_value = false;
-    return WR_META_BODY;
+    reader->start += (size_t)(at + 2 - start);
+    return WR_META_LINE;
+}
+
+/* Apart, for the registers of a call. */
+static __attribute__((noinline)) wr_meta_event_t
+next_other(wr_meta_reader_t *reader, line_t line, wr_meta_reply_t *reply, const char **wrong) {
+    const char *at = read_other(reader->buffer + reader->start, &line, reply);
+    return end_line(reader, at, &line, wrong);
 }
 
 wr_meta_event_t wr_meta_next_line(wr_meta_reader_t *reader, wr_meta_reply_t *reply,
                                   const char **wrong) {
-    const char *line = reader->buffer + reader->start;
-    size_t there = buffered(reader);
-    const char *found = memchr(line + reader->scanned, '\n', there - reader->scanned);
-    if (found == NULL) {
-        reader->scanned = there;
-        return there < reader->limits.line ? WR_META_MORE
-                                           : broken(wrong, "line longer than the limit");
+    const char *at = reader->buffer + reader->start;
+    line_t line = {reader->buffer + reader->end, reader->limits.key, NULL};
+    reply->text.length = 0;
+    if (!is_item(at, &line)) {
+        return next_other(reader, line, reply, wrong);
     }
-    size_t length = (size_t)(found + 1 - line);
-    *wrong = parse(&reader->limits, line, length, reply);
-    if (*wrong != NULL) {
-        return WR_META_BROKEN;
-    }
-    reader->start += length;
-    reader->scanned = 0;
-    return WR_META_LINE;
+    at = read_item(at, &line, reply);
+    return end_line(reader, at, &line, wrong);
 }
 
 static void move_to_front(wr_meta_reader_t *reader) {

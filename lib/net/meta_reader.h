@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/uio.h>
 
 #include <warmring/ring.h>
@@ -75,11 +76,10 @@ typedef struct {
 
 typedef struct {
     wr_meta_limits_t limits;
-    char *buffer; /* the owner's; at least limits.line bytes */
-    size_t capacity;
-    size_t start; /* of what is not taken yet */
+    char *buffer;    /* the owner's; more than limits.line bytes */
+    size_t capacity; /* of it, but for a NUL behind what was received */
+    size_t start;    /* of what is not taken yet */
     size_t end;
-    size_t scanned;    /* bytes behind start known to hold no LF */
     char *destination; /* of the value's next byte; NULL: it is dropped */
     size_t value_left; /* of the value */
     bool in_value;     /* its bytes or its CR LF are expected */
@@ -98,7 +98,24 @@ void wr_meta_reader_init(wr_meta_reader_t *reader, const wr_meta_limits_t *limit
 /* What wr_meta_next() does with some bytes there. */
 wr_meta_event_t wr_meta_next_line(wr_meta_reader_t *reader, wr_meta_reply_t *reply,
                                   const char **wrong);
-wr_meta_event_t wr_meta_next_of_value(wr_meta_reader_t *reader, const char **wrong);
+wr_meta_event_t wr_meta_next_part(wr_meta_reader_t *reader, const char **wrong);
+
+/* The rest of a value, nearly always whole. */
+static inline wr_meta_event_t wr_meta_next_of_value(wr_meta_reader_t *reader, const char **wrong) {
+    const char *bytes = reader->buffer + reader->start;
+    size_t there = reader->end - reader->start;
+    size_t left = reader->value_left;
+    if (there < 2 || there - 2 < left || bytes[left] != '\r' || bytes[left + 1] != '\n') {
+        return wr_meta_next_part(reader, wrong);
+    }
+    if (reader->destination != NULL) {
+        memcpy(reader->destination, bytes, left);
+    }
+    reader->start += left + 2;
+    reader->value_left = 0;
+    reader->in_value = false;
+    return WR_META_BODY;
+}
 
 /* Whether bytes are left that no event was made of. */
 static inline bool wr_meta_has_rest(const wr_meta_reader_t *reader) {
@@ -134,6 +151,7 @@ static inline void wr_meta_filled(wr_meta_reader_t *reader, size_t length) {
         length -= direct;
     }
     reader->end += length;
+    reader->buffer[reader->end] = '\0';
 }
 
 #endif

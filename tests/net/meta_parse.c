@@ -69,7 +69,7 @@ static void tell_line(story_t *story, const wr_meta_reply_t *reply) {
 
 typedef struct {
     wr_meta_reader_t reader;
-    char buffer[512];
+    char buffer[513];
     char value[1000];
     size_t value_length;
     bool drops; /* values go nowhere */
