@@ -12,7 +12,9 @@
  * them holds up the operation that the look is made for. What they answer
  * counts, what they do not, does not, neither against them nor for them: a
  * server that hangs is left alone for a while. The highest count stands until
- * all servers have answered with less.
+ * all servers have answered with less. A server that has no count, since it was
+ * flushed or restarted, does not say less: a client that was left behind once
+ * must not go on because of that.
  *
  * The same round leaves reports: where the deletion of a copy on a new owner
  * failed, other clients do not know that the copy is old. The operator's
@@ -123,9 +125,11 @@ static void read_counts(const round_t *round, const wr_view_t *view, wr_fence_t 
     for (uint32_t seat = 0; seat < view->seats; seat++) {
         const wr_request_t *answer = &round->requests[seat];
         uint64_t steps = 0;
-        all = all && wr_is_answer(answer->status);
-        if (answer->status == WARMRING_BUFFER_TOO_SMALL ||
-            (answer->status == WARMRING_OK && !read_count(answer, &steps))) {
+        bool is_there =
+            answer->status == WARMRING_OK || answer->status == WARMRING_BUFFER_TOO_SMALL;
+        bool is_count = answer->status == WARMRING_OK && read_count(answer, &steps);
+        all = all && is_count;
+        if (is_there && !is_count) {
             wr_count(counters, view->phase, WR_COUNT_fence_errors);
         }
         if (steps > highest) {

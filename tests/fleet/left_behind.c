@@ -68,6 +68,64 @@ static void check_left_behind(void) {
     fleet_free(fleet);
 }
 
+/* Servers that have lost their counts do not take back what they have told. */
+static void check_flushed(void) {
+    const char *kind = test_transport();
+    char reply[64];
+    start();
+    fleet_announce(fleet);
+    warmring_t *client = fleet_open_copy(copy, NULL);
+    fleet_begin(fleet, fixture_first_servers(fleet->fixture, 3));
+    fleet_step(fleet, WARMRING_WARM);
+    fleet_announce(fleet);
+    tap_status(call_for_ms(client, "key", 2 * LOOK), WARMRING_TOPOLOGY_STALE,
+               "%s: two steps behind", kind);
+    for (size_t i = 0; i < 3; i++) {
+        fixture_raw(fleet->fixture, i, "flush_all\r\n", "OK\r\n", reply, sizeof reply);
+    }
+    unsigned began = fleet_clock_ms();
+    warmring_status_t status = WARMRING_TOPOLOGY_STALE;
+    while (status == WARMRING_TOPOLOGY_STALE && fleet_clock_ms() - began < LOOK) {
+        status = store_key(client, "key", "value");
+        fleet_sleep_ms(20);
+    }
+    tap_status(status, WARMRING_TOPOLOGY_STALE, "%s: the servers are flushed, and it still is",
+               kind);
+    fleet_put_text(copy, warmring_file_text(fleet->file));
+    fleet_await(client, warmring_topology_epoch(fleet->file->topology));
+    tap_status(store_key(client, "key", "value"), WARMRING_OK, "%s: until its copy is updated",
+               kind);
+    warmring_close(client);
+    fleet_free(fleet);
+}
+
+/* A count that is wrong counts no more when all servers were told a right one. */
+static void check_repaired(void) {
+    const char *kind = test_transport();
+    char key[64];
+    char command[96];
+    char reply[64];
+    start();
+    fleet_announce(fleet);
+    warmring_t *client = fleet_open(fleet, NULL);
+    snprintf(key, sizeof key, "warmring:%016" PRIx64 ":steps", fleet->file->id);
+    raw_store(fleet->fixture, 0, key, 0, 0, "1000");
+    tap_status(call_for_ms(client, "key", 2 * LOOK), WARMRING_TOPOLOGY_STALE,
+               "%s: a count out of nowhere", kind);
+    snprintf(command, sizeof command, "delete %s\r\n", key);
+    fixture_raw(fleet->fixture, 0, command, "DELETED\r\n", reply, sizeof reply);
+    fleet_announce(fleet);
+    unsigned began = fleet_clock_ms();
+    warmring_status_t status = WARMRING_TOPOLOGY_STALE;
+    while (status == WARMRING_TOPOLOGY_STALE && fleet_clock_ms() - began < 3 * LOOK) {
+        status = store_key(client, "key", "value");
+        fleet_sleep_ms(20);
+    }
+    tap_status(status, WARMRING_OK, "%s: deleted, and all were told again", kind);
+    warmring_close(client);
+    fleet_free(fleet);
+}
+
 /* The key in `key` is the client's on that server. */
 static void find_key(warmring_t *client, size_t server, char key[16]) {
     char address[64] = "";
@@ -182,5 +240,7 @@ static void run(void) {
 
 int main(void) {
     test_transports(run);
+    check_flushed();
+    check_repaired();
     return tap_done();
 }
