@@ -49,7 +49,8 @@ typedef struct warmring_file warmring_file_t;
 /* ---- clients ---------------------------------------------------------- */
 
 /*
- * Opens a client that follows the topology file `path`. The ring's options,
+ * Opens a client that follows the topology file `path`, which is resolved from
+ * the directory that is the present one now. The ring's options,
  * and max_ttl_s where the file declares it, come from the file; a
  * max_deadline_ms above the file's is lowered to it, and so is deadline_ms.
  *
@@ -212,8 +213,10 @@ warmring_file_rollout(const warmring_file_t *file, const char *scope, uint32_t b
  * phase PREPARED. `options` NULL: defaults; transport, timeouts and credentials
  * count. `deadline_ms` 0: the options' deadline.
  *
- * Returns OK; ILLEGAL_STEP; a fault of the server that cannot be asked, named
- * in the text; NOT_SUPPORTED for one without CAS (`-C`). Since 0.1.
+ * Returns OK; ILLEGAL_STEP; TRY_AGAIN while warmring_file_hold() is not 0, with
+ * the seconds in the text: clients may not yet have left the phase before this
+ * STABLE; a fault of the server that cannot be asked, named in the text;
+ * NOT_SUPPORTED for one without CAS (`-C`). Since 0.1.
  */
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
 warmring_fleet_begin(const warmring_file_t *file, const warmring_topology_t *target,

@@ -30,8 +30,11 @@ warmring_status_t wr_fail_file(const char *path, const char *what, int error) {
 }
 
 static warmring_status_t check(const struct stat *stat, const char *path, uint32_t mode) {
+    if (S_ISDIR(stat->st_mode)) {
+        return wr_fail_file(path, "cannot read", EISDIR);
+    }
     if (!S_ISREG(stat->st_mode)) {
-        return wr_fail_file(path, "cannot read", S_ISDIR(stat->st_mode) ? EISDIR : EINVAL);
+        return wr_fail(WARMRING_BAD_FILE, "%s: cannot read: it is a device, FIFO or socket", path);
     }
     if ((stat->st_mode & (S_IWGRP | S_IWOTH)) != 0 && (mode & WARMRING_FILE_ANY_WRITER) == 0) {
         return wr_fail(WARMRING_BAD_FILE,

@@ -5,12 +5,15 @@
  */
 #include "fleet/follower.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fork.h"
 #include "base/memory.h"
+#include "fleet/file.h"
 #include "fleet/read.h"
 
 static const wr_time_t ns_per_second = 1000000000;
@@ -268,12 +271,41 @@ static warmring_status_t tick(wr_follower_t *base, warmring_t *client, wr_deadli
 
 /* ---- life -------------------------------------------------------------------------- */
 
+/* The path from the root, since the program may go to another directory. Links
+ * stay in it: what they lead to may change. */
+static warmring_status_t make_path(char **made, const char *path) {
+    enum { LONGEST = 4096 };
+    size_t length = strlen(path);
+    char *place = path[0] != '/' ? wr_malloc(LONGEST + 1 + length + 1) : wr_copy(path, length);
+    *made = place;
+    if (place == NULL) {
+        return wr_fail_memory();
+    }
+    if (path[0] == '/' || path[0] == '\0') {
+        place[length] = '\0';
+        return WARMRING_OK;
+    }
+    if (getcwd(place, LONGEST) == NULL) {
+        wr_free(place);
+        *made = NULL;
+        return wr_fail_file(path, "cannot tell the present directory", errno);
+    }
+    size_t before = strlen(place);
+    place[before] = '/';
+    memcpy(place + before + 1, path, length + 1);
+    return WARMRING_OK;
+}
+
 warmring_status_t wr_file_follower_create(wr_file_follower_t **follower, const char *path,
                                           uint32_t mode) {
-    wr_file_follower_t *made = wr_calloc(1, sizeof *made);
-    char *copy = made != NULL ? wr_copy(path, strlen(path)) : NULL;
+    char *copy;
     *follower = NULL;
-    if (copy == NULL || !make_locks(made)) {
+    warmring_status_t status = make_path(&copy, path);
+    if (status != WARMRING_OK) {
+        return status;
+    }
+    wr_file_follower_t *made = wr_calloc(1, sizeof *made);
+    if (made == NULL || !make_locks(made)) {
         wr_free(copy);
         wr_free(made);
         return wr_fail_memory();

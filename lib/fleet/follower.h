@@ -82,9 +82,10 @@ typedef struct {
     /* of the one who looks */
     warmring_file_t *file;  /* in force */
     warmring_file_t *ready; /* with rings that the next one may need; or NULL */
-    bool found_large;
+    bool found_large, found_text;
     wr_stamp_t seen;
     warmring_status_t seen_status;
+    wr_stamp_t counted; /* of the file whose fault was counted last */
     wr_fence_t fence;
 } wr_file_follower_t;
 

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "base/fail.h"
+#include "base/memory.h"
 #include "fleet/file.h"
 #include "fleet/follower.h"
 #include "fleet/read.h"
@@ -87,9 +88,18 @@ static warmring_status_t put_off(wr_file_follower_t *follower) {
 
 static warmring_status_t read_next(wr_file_follower_t *follower, warmring_file_t **next) {
     enum { MOST_POINTS = 100000 };
+    wr_content_t content;
     const warmring_file_t *like = follower->ready != NULL ? follower->ready : follower->file;
     wr_file_rings_t rings = {.like = like->topology, .most_points = MOST_POINTS};
-    return wr_file_read(next, follower->path, follower->mode, &rings);
+    *next = NULL;
+    warmring_status_t status = wr_content_read(&content, follower->path, follower->mode);
+    if (status != WARMRING_OK) {
+        return status;
+    }
+    follower->found_text = true;
+    status = wr_file_parse(next, content.bytes, content.length, follower->path, &rings);
+    wr_free(content.bytes);
+    return status;
 }
 
 static void take_over(wr_file_follower_t *follower, warmring_file_t *next) {
@@ -122,15 +132,29 @@ static warmring_status_t take_file(wr_file_follower_t *follower, warmring_t *cli
     return status;
 }
 
-/* What is final for this content of the file: no other look changes it. */
-static bool is_final(warmring_status_t status) {
-    return status == WARMRING_OK || status == WARMRING_BAD_FILE;
+/* What is final for this stamp: no other look changes it. A file that cannot be
+ * read may well be readable a moment later, with the stamp that it has now: the
+ * process had no descriptor left, or a disk came back. */
+static bool is_final(const wr_file_follower_t *follower, const wr_stamp_t *stamp,
+                     warmring_status_t status) {
+    return !follower->found_large &&
+           (status == WARMRING_OK ||
+            (status == WARMRING_BAD_FILE && (follower->found_text || stamp->error != 0)));
+}
+
+static void count_fault(wr_file_follower_t *follower, warmring_t *client, const wr_stamp_t *stamp) {
+    if (!same_stamp(stamp, &follower->counted)) {
+        wr_count(&client->counters, warmring_topology_phase(follower->file->topology),
+                 WR_COUNT_file_errors);
+        follower->counted = *stamp;
+    }
 }
 
 warmring_status_t wr_reload(wr_file_follower_t *follower, warmring_t *client,
                             wr_deadline_t deadline) {
     wr_stamp_t stamp = wr_stamp(follower->path);
     follower->found_large = false;
+    follower->found_text = false;
     if (same_stamp(&stamp, &follower->seen)) {
         return follower->seen_status == WARMRING_OK
                    ? WARMRING_OK
@@ -140,10 +164,11 @@ warmring_status_t wr_reload(wr_file_follower_t *follower, warmring_t *client,
                                    ? wr_fail_file(follower->path, "cannot read", stamp.error)
                                    : take_file(follower, client, deadline);
     if (status == WARMRING_BAD_FILE) {
-        wr_count(&client->counters, warmring_topology_phase(follower->file->topology),
-                 WR_COUNT_file_errors);
+        count_fault(follower, client, &stamp);
+    } else if (status == WARMRING_OK) {
+        follower->counted = (wr_stamp_t){.error = -1};
     }
-    if (is_final(status) && !follower->found_large) {
+    if (is_final(follower, &stamp, status)) {
         follower->seen = stamp;
         follower->seen_status = status;
     }

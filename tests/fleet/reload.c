@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/fleet/support.h"
@@ -193,6 +195,87 @@ static void check_bad_files(void) {
     end();
 }
 
+/* Whatever is in its place is told, nothing waits or takes memory for it. */
+static void check_strange_files(void) {
+    char aside[160];
+    start(60);
+    snprintf(aside, sizeof aside, "%s/aside", fleet->directory);
+    if (rename(fleet->path, aside) != 0 || mkdir(fleet->path, 0755) != 0) {
+        tap_bail("%s: %m", aside);
+    }
+    check_fault("a directory", "Is a directory");
+    rmdir(fleet->path);
+    mkfifo(fleet->path, 0600);
+    check_fault("a FIFO", "a device, FIFO or socket");
+    unlink(fleet->path);
+    (void)!symlink(fleet->path, fleet->path);
+    check_fault("a link to itself", "symbolic links");
+    unlink(fleet->path);
+    fleet_put_text(fleet->path, "");
+    check_fault("an empty file", ":1:");
+    (void)!truncate(fleet->path, (off_t)1 << 30);
+    check_fault("a huge file", "has at most");
+    fleet_put_text(fleet->path, "\x7f"
+                                "ELF\x02\x01\x01");
+    check_fault("a program", ":1:");
+    (void)!rename(aside, fleet->path);
+    tap_status(warmring_tick(client, 100), WARMRING_OK, "the file is back");
+    warmring_t *none;
+    tap_status(warmring_open_file(&none, "", NULL), WARMRING_BAD_FILE, "no path, no client");
+    end();
+}
+
+/* A file that could not be opened for a moment is read when it can be, though
+ * nothing of it has changed since. */
+static void check_unreadable_for_a_moment(void) {
+    struct rlimit all;
+    struct rlimit few;
+    char beside[160];
+    start(60);
+    snprintf(beside, sizeof beside, "%s/beside", fleet->directory);
+    tap_status(store_key(client, "key", "value"), WARMRING_OK, "connections are there");
+    char *old = strdup(warmring_file_text(fleet->file));
+    fleet_flip(fleet, fixture_first_servers(fleet->fixture, 3));
+    fleet_put_text(beside, warmring_file_text(fleet->file));
+    fleet_put_text(fleet->path, old);
+    (void)!warmring_tick(client, 100);
+    getrlimit(RLIMIT_NOFILE, &all);
+    few = all;
+    few.rlim_cur = 3;
+    setrlimit(RLIMIT_NOFILE, &few);
+    (void)!rename(beside, fleet->path);
+    check_fault("no descriptor is left", "Too many open files");
+    tap_int((int64_t)fleet_epoch(client), 1, "epoch 1 is in force");
+    setrlimit(RLIMIT_NOFILE, &all);
+    unsigned waited = fleet_await(client, 2);
+    tap_ok(waited <= SECOND + tap_slack_ms(), "epoch 2, %u ms after there are descriptors", waited);
+    free(old);
+    end();
+}
+
+/* A relative path is of the directory in which the client was opened. */
+static void check_directory(void) {
+    start(60);
+    warmring_close(client);
+    char *home = getcwd(NULL, 0);
+    if (home == NULL || chdir(fleet->directory) != 0) {
+        tap_bail("%s: %m", fleet->directory);
+    }
+    client = fleet_open_copy(strrchr(fleet->path, '/') + 1, NULL);
+    if (chdir("/") != 0) {
+        tap_bail("/: %m");
+    }
+    fleet_flip(fleet, fixture_first_servers(fleet->fixture, 3));
+    unsigned waited = fleet_await(client, 2);
+    tap_ok(waited <= SECOND + tap_slack_ms(), "found from another directory after %u ms", waited);
+    tap_status(warmring_tick(client, 100), WARMRING_OK, "without a fault");
+    if (chdir(home) != 0) {
+        tap_bail("%s: %m", home);
+    }
+    free(home);
+    end();
+}
+
 /* ---- too old --------------------------------------------------------------------------- */
 
 static void check_stale(void) {
@@ -249,6 +332,9 @@ int main(void) {
     check_settings();
     check_open();
     check_bad_files();
+    check_strange_files();
+    check_unreadable_for_a_moment();
+    check_directory();
     check_stale();
     return tap_done();
 }
