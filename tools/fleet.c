@@ -3,10 +3,13 @@
  * A topology file in an operator's hands.
  *
  * Whatever a command does in several steps it derives from the file alone, so
- * it may be ended at any time and given again.
+ * it may be ended at any time and given again. Signals that end it wait while a
+ * file is put and announced, until it waits or asks the next time: after the
+ * last file of a command nothing is left to be ended, and it ends well.
  */
 #include "fleet.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +17,51 @@
 #include <unistd.h>
 
 enum { DEADLINE_MS = 5000, MOST_DEADLINE_MS = 3600000, LINE_EVERY_S = 10 };
+
+/* ---- signals ------------------------------------------------------------------ */
+
+static sigset_t ending_signals(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    return set;
+}
+
+static void hold_signals(bool hold) {
+    sigset_t set = ending_signals();
+    sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+}
+
+/* Whether one waits. */
+static bool is_to_end(void) {
+    sigset_t pending;
+    return sigpending(&pending) == 0 &&
+           (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+            sigismember(&pending, SIGHUP) == 1);
+}
+
+/* ---- time ----------------------------------------------------------------------- */
+
+static int64_t boot_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void note_time(fleet_t *fleet) {
+    fleet->seen_ms = now_ms();
+    fleet->seen_at = boot_ms();
+}
+
+/* Now, but no sooner than that much time has passed: holds are not cut short
+ * by a clock that is set forward meanwhile. */
+static int64_t sure_now_ms(const fleet_t *fleet) {
+    int64_t now = now_ms();
+    int64_t passed = fleet->seen_ms + boot_ms() - fleet->seen_at;
+    return now < passed ? now : passed;
+}
 
 int fleet_fail(void) {
     return fail("%s", warmring_error_detail());
@@ -30,6 +78,7 @@ int fleet_open(fleet_t *fleet, const char *path, const char *const *values) {
         return result;
     }
     fleet->deadline_ms = (uint32_t)deadline;
+    note_time(fleet);
     return warmring_file_read(&fleet->file, path, fleet->mode) == WARMRING_OK ? ENDED_WELL
                                                                               : fleet_fail();
 }
@@ -72,6 +121,7 @@ const char *duration(text_t *text, int64_t ms) {
 
 int fleet_confirm(const fleet_t *fleet, const char *question) {
     char answer[16] = "";
+    hold_signals(false);
     if (fleet->yes) {
         return ENDED_WELL;
     }
@@ -138,11 +188,24 @@ int fleet_unchanged(const fleet_t *fleet) {
     return same ? ENDED_WELL : fail("%s: somebody else has changed it meanwhile", fleet->path);
 }
 
+/* A hold that no clock would give. */
+static void tell_future(const fleet_t *fleet, const char *phase) {
+    enum { DOUBT_MS = 1000 };
+    text_t text;
+    int64_t ahead = warmring_file_since(fleet->file) - now_ms();
+    if (ahead > DOUBT_MS) {
+        warn("%s: %s begins in %s: the clock of this host, or of the one that took the last step, "
+             "is wrong",
+             fleet->path, phase, duration(&text, ahead));
+    }
+}
+
 int fleet_wait(const fleet_t *fleet, warmring_step_t step) {
     const char *phase = warmring_phase_name(fleet_phase(fleet));
     bool first = true;
+    hold_signals(false);
     for (;;) {
-        int64_t left = warmring_file_hold(fleet->file, step, now_ms());
+        int64_t left = warmring_file_hold(fleet->file, step, sure_now_ms(fleet));
         if (left == 0 || left == INT64_MAX) { /* which the step itself refuses */
             if (!first && isatty(STDERR_FILENO)) {
                 fputs("\r\033[K", stderr);
@@ -153,6 +216,7 @@ int fleet_wait(const fleet_t *fleet, warmring_step_t step) {
             if (!flush_output()) {
                 return FAILED;
             }
+            tell_future(fleet, phase);
             fputs("Waiting. It may be interrupted: the same command goes on.\n", stderr);
         }
         tell_left(left, phase, first);
@@ -173,7 +237,7 @@ int fleet_announce(const fleet_t *fleet) {
         return ENDED_WELL;
     }
     uint64_t wanted = warmring_file_steps(fleet->file);
-    for (size_t i = 0; i < warmring_file_servers(fleet->file); i++) {
+    for (size_t i = 0; i < warmring_file_servers(fleet->file) && !is_to_end(); i++) {
         warmring_file_server_t server = {.size = sizeof server};
         uint64_t steps = 0;
         warmring_status_t status =
@@ -191,6 +255,7 @@ int fleet_announce(const fleet_t *fleet) {
 }
 
 int fleet_put(fleet_t *fleet, warmring_file_t *next) {
+    hold_signals(true);
     warmring_status_t status = warmring_file_replace(next, fleet->path, fleet->file);
     if (status != WARMRING_OK) {
         warmring_file_free(next);
@@ -198,6 +263,7 @@ int fleet_put(fleet_t *fleet, warmring_file_t *next) {
     }
     warmring_file_free(fleet->file);
     fleet->file = next;
+    note_time(fleet);
     return fleet_announce(fleet);
 }
 

@@ -31,6 +31,7 @@ typedef struct {
     uint32_t deadline_ms;
     uint32_t mode; /* of warmring_file_read() */
     bool yes, force;
+    int64_t seen_ms, seen_at; /* when `file` was read or put, on two clocks */
 } fleet_t;
 
 /* Reads the file; `values` begin with FLEET_OPTIONS. Close it whatever it
@@ -66,7 +67,8 @@ int fleet_unchanged(const fleet_t *fleet);
 int fleet_wait(const fleet_t *fleet, warmring_step_t step);
 
 /* Writes `next`, which it takes over, in the place of the present file, and
- * announces it. Servers that were not reached are told, no failure. */
+ * announces it. Servers that were not reached are told, no failure. From here on
+ * signals that end the command wait until it waits or asks again. */
 int fleet_put(fleet_t *fleet, warmring_file_t *next);
 
 /* Announces the file that is there. */

@@ -26,6 +26,7 @@ typedef struct {
     const char *verb;
     bool back;             /* it is a rollback */
     const stage_t *stages; /* in the order they are taken in; the last is STABLE */
+    warmring_phase_t goal; /* where it leads */
     const char *otherwise; /* what to do in a phase that is not in them */
 } journey_t;
 
@@ -41,6 +42,18 @@ static const stage_t *find_stage(const journey_t *journey, warmring_phase_t phas
 static int refuse(const fleet_t *fleet, const journey_t *journey) {
     return fail("%s is in phase %s, where there is nothing to %s: %s", fleet->path,
                 warmring_phase_name(fleet_phase(fleet)), journey->verb, journey->otherwise);
+}
+
+/* Where a command would lead to is where the file is: one that was given before
+ * may have been killed between the file and its announcement. STABLE may be
+ * another one than that which was meant. */
+static int arrived(const fleet_t *fleet, const journey_t *journey) {
+    int result = warmring_file_steps(fleet->file) > 0 ? fleet_announce(fleet) : ENDED_WELL;
+    if (result != ENDED_WELL || journey->goal == WARMRING_STABLE) {
+        return refuse(fleet, journey);
+    }
+    printf("%s: phase %s already\n", fleet->path, warmring_phase_name(journey->goal));
+    return ENDED_WELL;
 }
 
 /* How long a phase has to last at least. */
@@ -67,7 +80,8 @@ static void tell_journey(const fleet_t *fleet, const journey_t *journey) {
 
 static int travel(fleet_t *fleet, const journey_t *journey) {
     if (find_stage(journey, fleet_phase(fleet)) == NULL) {
-        return refuse(fleet, journey);
+        return fleet_phase(fleet) == journey->goal ? arrived(fleet, journey)
+                                                   : refuse(fleet, journey);
     }
     int result = journey->back ? ENDED_WELL : fleet_reach(fleet);
     if (result != ENDED_WELL) {
@@ -199,7 +213,7 @@ static const stage_t commit_stages[] = {
 };
 
 static int run_commit(const char *const *values, const char *const *operands) {
-    static const journey_t commit = {"commit", false, commit_stages,
+    static const journey_t commit = {"commit", false, commit_stages, WARMRING_DRAINING,
                                      "it is done in WARMING and HANDOVER"};
     return run_journey(values, operands[0], &commit);
 }
@@ -224,7 +238,7 @@ static const stage_t rollback_stages[] = {
 
 static int run_rollback(const char *const *values, const char *const *operands) {
     static const journey_t rollback = {
-        "roll back", true, rollback_stages,
+        "roll back", true, rollback_stages, WARMRING_STABLE,
         "from PREPARED to CLOSING there is a way back, from SETTLING on only another migration"};
     return run_journey(values, operands[0], &rollback);
 }
@@ -252,7 +266,7 @@ static const stage_t finish_stages[] = {
     {WARMRING_STABLE, WARMRING_STABLE, WARMRING_FINISH},
 };
 
-static const journey_t finish = {"finish", false, finish_stages,
+static const journey_t finish = {"finish", false, finish_stages, WARMRING_SETTLING,
                                  "it is done in DRAINING, CLOSING and SETTLING"};
 
 /* What remains to be done in SETTLING. */
@@ -267,13 +281,14 @@ static void tell_rest(const fleet_t *fleet) {
         printf("They are gone in %s:\n  warmring migrate finish %s\nor sooner:\n",
                duration(&left_text, left), fleet->path);
     }
-    printf("  warmring sweep %s --delete\n  warmring migrate finish %s --settled\n", fleet->path,
-           fleet->path);
+    printf("  warmring sweep %s --delete --hashed-by-key\n  warmring migrate finish %s --settled\n",
+           fleet->path, fleet->path);
 }
 
 static int settle(fleet_t *fleet, bool settled) {
     warmring_step_t step = settled ? WARMRING_SETTLE : WARMRING_FINISH;
     if (!settled && warmring_file_hold(fleet->file, step, now_ms()) > 0) {
+        (void)fleet_announce(fleet); /* it may have been killed before it did */
         tell_rest(fleet);
         return fail("%s: SETTLING is not over", fleet->path);
     }

@@ -33,8 +33,40 @@ static const char foreign_writers[] =
     "Writers that do not use warmring with this file must have stopped before WARMING: what\n"
     "they write or delete is not seen by readers of the new owners, and old values come back.\n\n";
 
+static json_t *read_json(const warmring_file_t *file) {
+    return json_loads(warmring_file_text(file), 0, NULL);
+}
+
+/* Whether this migration has begun already: it was given before. */
+static bool has_begun(const fleet_t *fleet, const warmring_topology_t *target) {
+    warmring_file_t *wanted = NULL;
+    if (fleet_phase(fleet) != WARMRING_PREPARED ||
+        warmring_file_create(&wanted, target, NULL, 0) != WARMRING_OK) {
+        return false;
+    }
+    json_t *now = read_json(fleet->file);
+    json_t *then = read_json(wanted);
+    const json_t *migration = json_object_get(now, "migration");
+    bool same = !json_is_true(json_object_get(migration, "backwards")) &&
+                json_equal(json_object_get(migration, "ring"), json_object_get(then, "ring")) == 1;
+    json_decref(now);
+    json_decref(then);
+    warmring_file_free(wanted);
+    return same;
+}
+
+static int tell_begun(const fleet_t *fleet, const char *already) {
+    printf("%s: phase %s%s\nNext: warmring migrate warm %s PERCENT\n", fleet->path,
+           warmring_phase_name(fleet_phase(fleet)), already, fleet->path);
+    return ENDED_WELL;
+}
+
 int migrate_to(fleet_t *fleet, const warmring_topology_t *target) {
     warmring_file_t *next;
+    if (has_begun(fleet, target)) {
+        int told = fleet_announce(fleet);
+        return told == ENDED_WELL ? tell_begun(fleet, " already") : told;
+    }
     if (fleet_phase(fleet) != WARMRING_STABLE) {
         return fail("%s is in phase %s: finish this migration or roll it back first", fleet->path,
                     warmring_phase_name(fleet_phase(fleet)));
@@ -55,11 +87,7 @@ int migrate_to(fleet_t *fleet, const warmring_topology_t *target) {
         return fleet_fail();
     }
     result = fleet_put(fleet, next);
-    if (result == ENDED_WELL) {
-        printf("%s: phase %s\nNext: warmring migrate warm %s PERCENT\n", fleet->path,
-               warmring_phase_name(fleet_phase(fleet)), fleet->path);
-    }
-    return result;
+    return result == ENDED_WELL ? tell_begun(fleet, "") : result;
 }
 
 /* Whatever of the new ring was not chosen is as it is now; with another dialect
@@ -92,7 +120,7 @@ static int build_target(const fleet_t *fleet, const char *file, const ring_choic
     if (result != ENDED_WELL) {
         return result;
     }
-    json_t *text = json_loads(warmring_file_text(fleet->file), 0, NULL);
+    json_t *text = read_json(fleet->file);
     keep_ring(json_object_get(text, "ring"), choice, &options);
     result = servers_read(&list, file);
     if (result == ENDED_WELL) {

@@ -135,7 +135,8 @@ static int measure(work_t *work) {
 static void tell_end(const work_t *work, bool failed) {
     bool all = work->only == NULL && work->how.prefix == NULL && !failed;
     if (!work->how.remove) {
-        printf("\nNothing was deleted. Next: warmring sweep %s --delete\n", work->fleet.path);
+        printf("\nNothing was deleted. Next: warmring sweep %s --delete --hashed-by-key\n",
+               work->fleet.path);
     } else if (all && fleet_phase(&work->fleet) == WARMRING_SETTLING) {
         printf("\nNo new owner holds a value of an earlier ring. Next:\n"
                "  warmring migrate finish %s --settled\n",

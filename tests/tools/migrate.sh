@@ -67,7 +67,9 @@ says out "$moved of all keys move"
 # ---- illegal steps ----
 
 keep
-refuses 1 'phase PREPARED: finish this migration' migrate begin "$file" --to "$scratch/to" --yes
+refuses 1 'phase PREPARED: finish this migration' migrate begin "$file" --to "$scratch/from" --yes
+ends 0 migrate begin "$file" --to "$scratch/to" --yes
+says out 'phase PREPARED already'
 refuses 1 'phase PREPARED, where there is nothing to commit' migrate commit "$file" --yes
 refuses 1 'phase PREPARED, where there is nothing to finish' migrate finish "$file" --yes
 refuses 1 'ends SETTLING' migrate finish "$file" --settled --yes
