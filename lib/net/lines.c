@@ -9,16 +9,54 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/fail.h"
 #include "base/memory.h"
 #include "net/address.h"
-#include "net/meta_connection.h"
+#include "net/meta_open.h"
 
-enum { ADDRESSES = 8, COMMAND_MAX = 128 };
+enum { ADDRESSES = 8, COMMAND_MAX = 128, RETRY_MS = 5 };
 
 /* ---- the socket ---------------------------------------------------------- */
+
+/* One step of opening, after a wait for what it needs. OK and *open when it is. */
+static warmring_status_t open_step(wr_connection_t *connection, wr_wait_t *wait,
+                                   wr_deadline_t deadline, bool *open) {
+    struct pollfd event = {.fd = wr_meta_descriptor(connection), .events = wait->events};
+    bool waits = wait->events != 0 || wait->wake != 0;
+    if (waits) {
+        int left = wr_deadline_left_ms(deadline);
+        int pause = wait->wake != 0 && left > RETRY_MS ? RETRY_MS : left;
+        if (poll(&event, 1, pause) <= 0 && wr_deadline_passed(deadline)) {
+            return wr_meta_open_expire(connection);
+        }
+    }
+    *wait = (wr_wait_t){0, 0};
+    warmring_status_t status = wr_meta_open_step(connection, waits ? event.revents : 0, wait);
+    *open = wait->events == 0 && wait->wake == 0;
+    return status;
+}
+
+static warmring_status_t connect_to(const char *label, const wr_address_t *address,
+                                    wr_deadline_t deadline, wr_connection_t **connection) {
+    const wr_meta_options_t options = {.limits = wr_meta_default_limits};
+    wr_meta_connection_t *opened;
+    warmring_status_t status = wr_meta_open(&options, label, address, false, &opened);
+    if (status != WARMRING_OK) {
+        return status;
+    }
+    wr_wait_t wait = {0, 0};
+    bool open = false;
+    while (status == WARMRING_OK && !open) {
+        status = open_step(&opened->base, &wait, deadline, &open);
+    }
+    if (status != WARMRING_OK) {
+        wr_meta_close(&opened->base);
+        return status;
+    }
+    *connection = &opened->base;
+    return WARMRING_OK;
+}
 
 warmring_status_t wr_lines_open(wr_lines_t **lines, const wr_server_t *server,
                                 wr_deadline_t deadline) {
@@ -37,13 +75,14 @@ warmring_status_t wr_lines_open(wr_lines_t **lines, const wr_server_t *server,
     }
     status = WARMRING_CONNECT_FAILED;
     for (size_t i = 0; i < count && status != WARMRING_OK; i++) {
-        status = wr_meta_socket(label, &addresses[i], false, wr_deadline_share(deadline, count - i),
-                                &opened->descriptor);
+        status = connect_to(label, &addresses[i], wr_deadline_share(deadline, count - i),
+                            &opened->connection);
     }
     if (status != WARMRING_OK) {
         wr_free(opened);
         return status;
     }
+    opened->descriptor = wr_meta_descriptor(opened->connection);
     opened->label = label;
     opened->start = opened->end = 0;
     *lines = opened;
@@ -52,7 +91,7 @@ warmring_status_t wr_lines_open(wr_lines_t **lines, const wr_server_t *server,
 
 void wr_lines_close(wr_lines_t *lines) {
     if (lines != NULL) {
-        close(lines->descriptor);
+        wr_meta_close(lines->connection);
         wr_free(lines);
     }
 }

@@ -15,7 +15,8 @@
 enum { WR_LINE_MAX = 8192 };
 
 typedef struct {
-    int descriptor;
+    struct wr_connection *connection; /* a native one */
+    int descriptor;                   /* its */
     const char *label; /* of the server, which must outlive the conversation */
     size_t start, end; /* of what came and was not read yet */
     char buffer[2 * WR_LINE_MAX];
