@@ -1,17 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-# Draws the samples of bench/migration -o FILE as an SVG: the warm migration
-# beside the cold flip, reads per second by who answered them.
+# Draws samples of runs side by side as an SVG: reads per second by who answered
+# them, with the phases. Those of bench/migration -o FILE, the warm migration
+# beside the cold flip,
 #
 #   make plot
+#
+# and those of tests/fleet/fleet.t, FLEET_SAMPLES=FILE, by other variables:
+#
+#   make plot-fleet
+#
+#   runs      names of the runs, with | between them; title of each in `titles`
+#   maker     what makes the picture
+#   width     of each, in pixels
+#   tick      seconds between the marks of an axis
 
 BEGIN {
     FS = "\t"
-    width = 470; height = 250; left = 56; top = 96; gap = 40
+    if (runs == "") { runs = "warm|cold"; titles = "warm migration|cold flip of the same rings" }
+    if (maker == "") maker = "make plot"
+    if (width == 0) width = 470
+    if (tick == 0) tick = 5
+    panels = split(runs, run_of, "|")
+    split(titles == "" ? runs : titles, heading, "|")
+    height = 250; left = 56; top = 96; gap = 60
     count = split("hits_old hits_new origin_loads", series, " ")
     color["hits_old"] = "#4477aa"; label["hits_old"] = "hits on the old owner, and of keys that do not move"
     color["hits_new"] = "#228833"; label["hits_new"] = "hits on the new owner"
     color["origin_loads"] = "#cc3311"; label["origin_loads"] = "loads from the origin of keys that the cache had lost"
-    title["warm"] = "warm migration"; title["cold"] = "cold flip of the same rings"
 }
 
 NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
@@ -58,7 +73,7 @@ function axes(    i, value) {
             x(0), x(longest), y(value), y(value)
         printf "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%d</text>\n", x(0) - 6, y(value) + 4, value
     }
-    for (i = 0; i <= longest; i += 5)
+    for (i = 0; i <= longest; i += tick)
         printf "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%d s</text>\n", x(i), top + height + 18, i
 }
 
@@ -71,25 +86,26 @@ function lines(run,    i, n) {
     }
 }
 
-function panel(run) {
-    printf "<text x=\"%.1f\" y=\"22\" font-size=\"15\" font-weight=\"bold\">%s</text>\n", x(0), title[run]
+function panel(run, title) {
+    printf "<text x=\"%.1f\" y=\"14\" font-size=\"15\" font-weight=\"bold\">%s</text>\n", x(0), title
     bands(run)
     axes()
     lines(run)
 }
 
 END {
+    total = left + panels * width + (panels - 1) * gap + left - 20
     scale = 4000
     while (scale < highest) scale += 4000
     printf "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" ", \
-        left + 2 * width + gap + left, top + height + 100, left + 2 * width + gap + left, top + height + 100
+        total, top + height + 100, total, top + height + 100
     print "font-family=\"sans-serif\" font-size=\"11\" fill=\"#222222\">"
-    print "<!-- SPDX-License-Identifier: Apache-2.0; made by: make plot -->"
+    print "<!-- SPDX-License-Identifier: Apache-2.0; made by: " maker " -->"
     print "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>"
-    offset = left
-    panel("warm")
-    offset = left + width + gap + 20
-    panel("cold")
+    for (i = 1; i <= panels; i++) {
+        offset = left + (i - 1) * (width + gap)
+        panel(run_of[i], heading[i])
+    }
     for (i = 1; i <= count; i++)
         printf "<rect x=\"%d\" y=\"%d\" width=\"18\" height=\"4\" fill=\"%s\"/><text x=\"%d\" y=\"%d\" font-size=\"12\">%s, per second</text>\n", \
             left, top + height + 36 + 18 * i, color[series[i]], left + 26, top + height + 42 + 18 * i, label[series[i]]

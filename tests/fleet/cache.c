@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A cache before an origin.
+ *
+ * Reads are as many as the machine does. Writes come at a rate of their own:
+ * a key that is set in HANDOVER is a miss for the rest of it, so their number
+ * decides how many loads a migration costs, and that must not depend on the
+ * machine.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <warmring/metrics.h>
+
 #include "tests/fleet/fleet.h"
 #include "tests/lib/tap.h"
 
-enum { LEASE_MS = 1000, WRITES_OF = 200 }; /* one call of so many writes */
+enum { LEASE_MS = 1000, WRITE_EVERY_MS = 1000 }; /* of each thread, on average */
 
 typedef struct {
     char key[24], value[48];
@@ -29,15 +36,58 @@ static cache_counts_t *counts_of(cache_t *cache) {
     return &cache->counts[atomic_load(&cache->migrating) ? 1 : 0];
 }
 
-void cache_fill(cache_t *cache, warmring_t *client) {
-    for (unsigned i = 0; i < CACHED; i++) {
-        entry_t entry = make_entry(i, 1);
-        if (warmring_set(client, entry.key, entry.key_length, entry.value, entry.value_length, 0, 0,
-                         NULL) != WARMRING_OK) {
+static void note_owner(cache_t *cache, unsigned index, warmring_t *client, warmring_t *after) {
+    char before[ADDRESS_LENGTH];
+    char *owner = cache->new_owner[index];
+    entry_t entry = make_entry(index, 0);
+    if (warmring_locate(client, entry.key, entry.key_length, before, sizeof before, NULL) !=
+            WARMRING_OK ||
+        warmring_locate(after, entry.key, entry.key_length, owner, ADDRESS_LENGTH, NULL) !=
+            WARMRING_OK) {
+        tap_bail("locate: %s", warmring_error_detail());
+    }
+    if (strcmp(before, owner) == 0) {
+        owner[0] = '\0';
+    }
+}
+
+/* A busy machine may make a server late. */
+static void fill_one(warmring_t *client, const entry_t *entry) {
+    enum { TRIES = 50 };
+    int tries = 0;
+    while (warmring_set(client, entry->key, entry->key_length, entry->value, entry->value_length, 0,
+                        0, NULL) != WARMRING_OK) {
+        if (++tries == TRIES) {
             tap_bail("fill: %s", warmring_error_detail());
         }
+        race_sleep_us(100000);
+    }
+}
+
+void cache_fill(cache_t *cache, warmring_t *client, warmring_t *after) {
+    for (unsigned i = 0; i < CACHED; i++) {
+        entry_t entry = make_entry(i, 1);
+        note_owner(cache, i, client, after);
+        fill_one(client, &entry);
         atomic_store(&cache->version[i], 1);
         atomic_store(&cache->acknowledged[i], 1);
+    }
+}
+
+/* The key that this thread reads through the cache, or CACHED. */
+static _Thread_local unsigned reading = CACHED;
+
+static void count_hit(void *context, const warmring_event_t *event) {
+    cache_t *cache = context;
+    if (reading < CACHED && event->status == WARMRING_OK) {
+        bool is_new = strcmp(event->server, cache->new_owner[reading]) == 0;
+        atomic_fetch_add(&cache->hits[is_new], 1);
+    }
+}
+
+void cache_watch(cache_t *cache, warmring_t *client) {
+    if (warmring_set_observer(client, count_hit, cache) != WARMRING_OK) {
+        tap_bail("observer: %s", warmring_error_detail());
     }
 }
 
@@ -83,8 +133,10 @@ static void read_cached(cache_t *cache, warmring_t *client, unsigned index) {
     cache_counts_t *counts = counts_of(cache);
     uint64_t newest = atomic_load(&cache->acknowledged[index]);
     entry_t entry = make_entry(index, 0);
+    reading = index;
     warmring_status_t status =
         warmring_get_or_lease(client, entry.key, entry.key_length, LEASE_MS, &item, NULL);
+    reading = CACHED;
     atomic_fetch_add(&counts->reads, 1);
     if (status == WARMRING_OK) {
         atomic_fetch_add(&counts->stale, strtoull(item.value.data, NULL, 10) < newest &&
@@ -100,9 +152,19 @@ static void read_cached(cache_t *cache, warmring_t *client, unsigned index) {
     warmring_item_clear(&item);
 }
 
+static bool is_to_write(dice_t *dice) {
+    static _Thread_local int64_t next;
+    int64_t now = race_now();
+    bool due = next != 0 && now >= next;
+    if (due || next == 0) {
+        next = now + (int64_t)roll(dice, 2 * WRITE_EVERY_MS) * 1000000;
+    }
+    return due;
+}
+
 void cache_call(cache_t *cache, warmring_t *client, dice_t *dice) {
     unsigned index = roll(dice, CACHED);
-    if (roll(dice, WRITES_OF) == 0) {
+    if (is_to_write(dice)) {
         write_key(cache, client, index);
     } else {
         read_cached(cache, client, index);

@@ -6,7 +6,9 @@
  *
  * Short with small lags; scripts/fleet.sh runs it with lags of seconds, as often
  * as you like. FLEET_LAG_S, FLEET_LATE_MS (how late the copies come, at most)
- * and FLEET_CYCLES set it; TEST_SEED repeats the choices of a run.
+ * and FLEET_CYCLES set it; TEST_SEED repeats the choices of a run. With
+ * FLEET_SAMPLES=FILE what the caches went through is written there, in rows for
+ * docs/warm-migration.awk.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,7 +23,14 @@
 #include "tests/fleet/fleet.h"
 #include "tests/lib/tap.h"
 
-enum { FLEETS = 3, STEPS = 12, DWELL_MS = 1500, DEADLINE_MS = 500, OPERATOR_MS = 3000 };
+enum {
+    FLEETS = 3,
+    STEPS = 12,
+    DWELL_MS = 1500,
+    DEADLINE_MS = 500,
+    OPERATOR_MS = 3000,
+    SAMPLE_MS = 500
+};
 static const int64_t ms = 1000000;
 
 /* ---- what an operator does --------------------------------------------------------- */
@@ -48,6 +57,7 @@ static const plan_t plans[FLEETS] = {
      {{BEGIN, 0, 0},
       {STEP, WARMRING_WARM, 0},
       {ROLLOUT, 3000, 0},
+      {DWELL, 0, 0},
       {ROLLOUT, WARMRING_ROLLOUT_ALL, 1},
       {STEP, WARMRING_COMMIT, 0},
       {STEP, WARMRING_COMMIT, 0},
@@ -104,6 +114,11 @@ typedef struct {
     pid_t members[PROCESSES];
     unsigned steps;
     int64_t began;
+    FILE *samples; /* or NULL */
+    struct {
+        int64_t at;
+        uint64_t reads, loads, hits[2];
+    } sampled;
 } conductor_t;
 
 static uint32_t setting(const char *name, uint32_t otherwise) {
@@ -145,10 +160,70 @@ static void make_copies(conductor_t *conductor) {
     }
 }
 
+/* ---- what the cache goes through ------------------------------------------------------- */
+
+static const char *place(const conductor_t *conductor) {
+    const warmring_topology_t *topology = warmring_file_topology(conductor->file);
+    warmring_phase_t phase = warmring_topology_phase(topology);
+    bool is_new = conductor->steps > 0 && conductor->plan->on_new_ring;
+    return phase != WARMRING_STABLE ? warmring_phase_name(phase) : is_new ? "new ring" : "old ring";
+}
+
+static uint64_t sum(_Atomic uint64_t *a, _Atomic uint64_t *b) {
+    return atomic_load(a) + atomic_load(b);
+}
+
+/* One line, written at once: the fleets share the file. */
+static void sample(conductor_t *conductor) {
+    cache_t *cache = conductor->run.cache;
+    int64_t now = race_now();
+    if (conductor->samples == NULL || now - conductor->sampled.at < SAMPLE_MS * ms) {
+        return;
+    }
+    uint64_t reads = sum(&cache->counts[0].reads, &cache->counts[1].reads);
+    uint64_t loads = sum(&cache->counts[0].loads, &cache->counts[1].loads);
+    uint64_t hits[2] = {atomic_load(&cache->hits[0]), atomic_load(&cache->hits[1])};
+    uint32_t rollout =
+        warmring_topology_get_rollout(warmring_file_topology(conductor->file), NULL) / 100;
+    fprintf(conductor->samples,
+            "%s\t%.3f\t%.3f\t%s\t%u%%\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
+            conductor->plan->name, (double)(now - conductor->began) / 1e9,
+            (double)(now - conductor->sampled.at) / 1e9, place(conductor), rollout,
+            reads - conductor->sampled.reads, hits[1] - conductor->sampled.hits[1],
+            hits[0] - conductor->sampled.hits[0], loads - conductor->sampled.loads);
+    fflush(conductor->samples);
+    conductor->sampled.at = now;
+    conductor->sampled.reads = reads;
+    conductor->sampled.loads = loads;
+    memcpy(conductor->sampled.hits, hits, sizeof hits);
+}
+
+static FILE *open_samples(const char *mode) {
+    const char *path = getenv("FLEET_SAMPLES");
+    if (path == NULL || *path == '\0') {
+        return NULL;
+    }
+    FILE *samples = fopen(path, mode);
+    if (samples == NULL) {
+        tap_bail("%s: %m", path);
+    }
+    return samples;
+}
+
+static void begin_samples(void) {
+    FILE *samples = open_samples("w");
+    if (samples != NULL) {
+        fputs("run\tseconds\tlength\tphase\trollout\treads\thits_new\thits_old\torigin_loads\n",
+              samples);
+        fclose(samples);
+    }
+}
+
 static void wait_ms(conductor_t *conductor, uint32_t milliseconds) {
     int64_t end = race_now() + milliseconds * ms;
     do {
         make_copies(conductor);
+        sample(conductor);
         race_sleep_us(5000);
     } while (race_now() < end);
 }
@@ -305,7 +380,10 @@ static void create(conductor_t *conductor, const plan_t *plan, uint64_t seed, ui
     if (client == NULL) {
         tap_bail("open: %s", warmring_error_detail());
     }
-    cache_fill(conductor->run.cache, client);
+    warmring_t *after = NULL;
+    demand(warmring_open(&after, conductor->run.race->servers[1], NULL), "open");
+    cache_fill(conductor->run.cache, client, after);
+    warmring_close(after);
     warmring_close(client);
 }
 
@@ -362,6 +440,8 @@ _Noreturn static void conduct(const plan_t *plan, uint64_t seed, result_t *resul
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     create(&conductor, plan, seed, setting("FLEET_LAG_S", 1));
     conductor.began = race_now();
+    conductor.samples = open_samples("a");
+    conductor.sampled.at = conductor.began;
     start_members(&conductor);
     wait_ms(&conductor, DWELL_MS);
     atomic_store(&conductor.run.cache->migrating, true);
@@ -436,6 +516,7 @@ int main(void) {
     tap_note("TEST_SEED=%" PRIu64 ", %d fleets of %d processes x %d threads, %d of them with late "
              "copies",
              seed, FLEETS, PROCESSES, THREADS, LATE);
+    begin_samples();
     for (uint32_t i = 0; i < cycles; i++) {
         run_cycle(seed + 10 * i);
     }

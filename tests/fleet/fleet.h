@@ -20,7 +20,7 @@
 #include "tests/race/judge.h"
 #include "tests/race/race.h"
 
-enum { CACHED = 4000, LATE = 2, PATH_LENGTH = 128 };
+enum { CACHED = 4000, LATE = 2, PATH_LENGTH = 128, ADDRESS_LENGTH = 32 };
 
 /* What is counted of the cache. */
 typedef struct {
@@ -36,6 +36,8 @@ typedef struct {
     _Atomic bool doubtful[CACHED];         /* a store with an unknown result may come any time */
     _Atomic bool migrating;
     cache_counts_t counts[2]; /* without a migration, and during one */
+    _Atomic uint64_t hits[2]; /* of moved keys on their new owner: [1]; all others: [0] */
+    char new_owner[CACHED][ADDRESS_LENGTH]; /* its address; "": the key does not move */
 } cache_t;
 
 /* What the processes of a run share. */
@@ -47,8 +49,10 @@ typedef struct {
     uint32_t deadline_ms;
 } fleet_run_t;
 
-/* cache.c: stores all keys; one call on one of them. */
-void cache_fill(cache_t *cache, warmring_t *client);
+/* cache.c: stores all keys, and notes which of them move to the ring of the
+ * second client; has the client's hits counted; one call on one key. */
+void cache_fill(cache_t *cache, warmring_t *client, warmring_t *after);
+void cache_watch(cache_t *cache, warmring_t *client);
 void cache_call(cache_t *cache, warmring_t *client, dice_t *dice);
 
 /* member.c: a process of the fleet, to its end. */

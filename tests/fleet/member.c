@@ -74,6 +74,7 @@ void member_run(const fleet_run_t *run, unsigned number) {
     if (client == NULL) {
         give_up(run, number, "open");
     }
+    cache_watch(run->cache, client);
     for (unsigned i = 0; i < THREADS; i++) {
         unsigned worker = number * THREADS + i;
         hands[i] = (hand_t){.run = run,
