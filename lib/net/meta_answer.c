@@ -190,26 +190,16 @@ static void expect_number(wr_meta_exchange_t *exchange, wr_request_t *request,
     wr_meta_expect(&exchange->reader, exchange->digits, reply->value_length);
 }
 
-/* Keys are short: a call of memcmp() would take longer. */
-static inline bool has_bytes(warmring_bytes_t key, const char *bytes) {
-    enum { WORD = sizeof(uint64_t), SHORT = 4 * WORD };
-    if (key.length < WORD || key.length > SHORT) {
-        return memcmp(key.data, bytes, key.length) == 0;
-    }
-    uint64_t differ = 0;
-    for (size_t at = 0; at < key.length; at += WORD) {
-        uint64_t ours, theirs;
-        size_t from = at + WORD <= key.length ? at : key.length - WORD; /* the last: again some */
-        memcpy(&ours, key.data + from, WORD);
-        memcpy(&theirs, bytes + from, WORD);
-        differ |= ours ^ theirs;
-    }
-    return differ == 0;
-}
-
 static inline bool matches_key(const wr_request_t *request, const wr_meta_reply_t *reply) {
-    return request->status == WR_META_PENDING && request->key.length == reply->key.length &&
-           has_bytes(request->key, reply->key.data);
+    if (request->status != WR_META_PENDING || request->key.length != reply->key.length) {
+        return false;
+    }
+    if (request->key.data == reply->key.data) {
+        return true;
+    }
+    return request->key.length >= WR_META_WORD
+               ? wr_meta_has_words(request->key, reply->key.data)
+               : memcmp(request->key.data, reply->key.data, request->key.length) == 0;
 }
 
 /* The place of an item's key from `from` on; `list_end`: it has none. */
@@ -221,8 +211,14 @@ static inline size_t find_from(const wr_meta_exchange_t *exchange, const wr_meta
     return from;
 }
 
-/* Items come in the order of their keys, so the first try nearly always hits;
- * a proxy may answer in another. */
+/* Items are likely to come in the order of their keys. */
+static inline void expect_from(wr_meta_exchange_t *exchange, size_t index) {
+    static const warmring_bytes_t none = {NULL, 0};
+    exchange->list_next = index;
+    exchange->reader.expected = index < exchange->list_end ? exchange->requests[index]->key : none;
+}
+
+/* The first try nearly always hits; a proxy may answer in another order. */
 static inline wr_request_t *find_in_list(wr_meta_exchange_t *exchange,
                                          const wr_meta_reply_t *reply) {
     size_t index = find_from(exchange, reply, exchange->list_next);
@@ -232,7 +228,7 @@ static inline wr_request_t *find_in_list(wr_meta_exchange_t *exchange,
     if (index == exchange->list_end) {
         return NULL;
     }
-    exchange->list_next = index + 1;
+    expect_from(exchange, index + 1);
     return exchange->requests[index];
 }
 
@@ -322,7 +318,7 @@ static inline bool begin_answer(wr_meta_exchange_t *exchange, const wr_meta_repl
     }
     size_t length = wr_meta_list_length(exchange, exchange->answered);
     exchange->list_end = length == 0 ? 0 : exchange->answered + length;
-    exchange->list_next = exchange->answered;
+    expect_from(exchange, exchange->answered);
     return true;
 }
 
@@ -350,7 +346,10 @@ static bool read_digits(wr_meta_exchange_t *exchange, wr_request_t *request) {
 
 static inline void finish_value(wr_meta_exchange_t *exchange) {
     wr_request_t *request = exchange->item;
-    exchange->item = NULL;
+    if (exchange->list_end != 0) {
+        request->status = exchange->item_status;
+        return;
+    }
     if (wr_verb_info(request->verb)->reads) {
         request->status = exchange->item_status;
     } else if (read_digits(exchange, request)) {
@@ -359,9 +358,7 @@ static inline void finish_value(wr_meta_exchange_t *exchange) {
         abort_protocol(exchange, "not a number");
         return;
     }
-    if (exchange->list_end == 0) {
-        complete(exchange, exchange->answered + 1);
-    }
+    complete(exchange, exchange->answered + 1);
 }
 
 /* Bytes behind the last answer that nobody asked for. */

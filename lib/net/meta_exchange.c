@@ -57,6 +57,7 @@ void wr_meta_begin(wr_meta_exchange_t *exchange, wr_request_t **requests, size_t
     exchange->window = 0;
     exchange->answered = 0;
     exchange->list_at = SIZE_MAX;
+    exchange->reader.expected.length = 0; /* that of requests which are gone */
 }
 
 static bool is_refused(const wr_meta_exchange_t *exchange, const wr_request_t *request) {

@@ -20,8 +20,8 @@
 
 /* The line being read. */
 typedef struct {
+    const wr_meta_reader_t *reader;
     const char *stop;  /* behind what was received, at the NUL */
-    size_t token;      /* bytes of a key or an opaque token */
     const char *wrong; /* why a reader returned NULL; NULL: see refuse() */
 } line_t;
 
@@ -34,11 +34,11 @@ static inline unsigned digit_of(char c) {
     return (unsigned)(unsigned char)c - '0';
 }
 
-/* Nineteen digits cannot overflow 64 bits. What twenty of them came to is less
- * than the first one says if they did, as 2 * 10^19 is beyond. */
+/* One to nineteen digits fit 64 bits. If twenty do not, what they came to is
+ * less than the first one says, as 2 * 10^19 is beyond. */
 static inline bool fits(const char *first, size_t digits, uint64_t value) {
     static const uint64_t twenty_digits = UINT64_C(10000000000000000000);
-    return digits < 20 ||
+    return digits - 1 < 19 ||
            (digits == 20 && (*first == '0' || (*first == '1' && value >= twenty_digits)));
 }
 
@@ -48,8 +48,7 @@ static inline const char *end_number(const char *first, const char *at, uint64_t
         value = value * 10 + digit;
     }
     *number = value;
-    bool good = at != first && value <= most && fits(first, (size_t)(at - first), value);
-    return good ? at : NULL;
+    return value <= most && fits(first, (size_t)(at - first), value) ? at : NULL;
 }
 
 static inline const char *read_number(const char *at, uint64_t most, uint64_t *number) {
@@ -57,7 +56,7 @@ static inline const char *read_number(const char *at, uint64_t most, uint64_t *n
 }
 
 /* Eight bytes at once, the first one lowest. */
-enum { WORD = sizeof(uint64_t) };
+enum { WORD = WR_META_WORD };
 static const uint64_t ones = UINT64_C(0x0101010101010101);
 
 static inline bool has_word(const char *at, const line_t *line) {
@@ -122,7 +121,7 @@ static inline const char *end_token(const char *at, const line_t *line) {
 static inline const char *read_token(const char *at, const line_t *line, warmring_bytes_t *token) {
     const char *end = end_token(at, line);
     *token = (warmring_bytes_t){at, (size_t)(end - at)};
-    return token->length - 1 < line->token ? end : NULL;
+    return token->length - 1 < line->reader->limits.key ? end : NULL;
 }
 
 static inline const char *read_ttl(const char *at, wr_meta_reply_t *reply) {
@@ -171,6 +170,18 @@ static inline const char *read_value(const char *at, unsigned flag, const line_t
     }
 }
 
+/* The key of an item is nearly always the expected one. */
+static inline const char *read_key(const char *at, const line_t *line, warmring_bytes_t *key) {
+    const warmring_bytes_t *expected = &line->reader->expected;
+    size_t length = expected->length;
+    if (length >= WORD && (size_t)(line->stop - at) > length && at[length] == ' ' &&
+        wr_meta_has_words(*expected, at)) {
+        *key = *expected;
+        return at + length;
+    }
+    return read_token(at, line, key);
+}
+
 /* ---- what follows a word --------------------------------------------------- */
 
 static inline const char *read_flags(const char *at, line_t *line, wr_meta_reply_t *reply) {
@@ -210,7 +221,7 @@ static const char *read_flags_alone(const char *at, line_t *line, wr_meta_reply_
 }
 
 static inline const char *read_classic_item(const char *at, line_t *line, wr_meta_reply_t *reply) {
-    at = read_token(at, line, &reply->key);
+    at = read_key(at, line, &reply->key);
     if (at == NULL) {
         return fail(line, "bad or over-long key");
     }
@@ -384,7 +395,7 @@ next_other(wr_meta_reader_t *reader, line_t line, wr_meta_reply_t *reply, const 
 wr_meta_event_t wr_meta_next_line(wr_meta_reader_t *reader, wr_meta_reply_t *reply,
                                   const char **wrong) {
     const char *at = reader->buffer + reader->start;
-    line_t line = {reader->buffer + reader->end, reader->limits.key, NULL};
+    line_t line = {reader, reader->buffer + reader->end, NULL};
     reply->text.length = 0;
     if (!is_item(at, &line)) {
         return next_other(reader, line, reply, wrong);

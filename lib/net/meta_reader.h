@@ -69,7 +69,7 @@ typedef struct {
     int64_t ttl; /* -1: never */
     uint64_t size;
     size_t value_length;     /* VA, VALUE */
-    warmring_bytes_t key;    /* VALUE, k */
+    warmring_bytes_t key;    /* VALUE, k; the reader's `expected` itself if it is that */
     warmring_bytes_t opaque; /* O */
     warmring_bytes_t text;   /* the errors and VERSION: what follows the word */
 } wr_meta_reply_t;
@@ -80,9 +80,10 @@ typedef struct {
     size_t capacity; /* of it, but for a NUL behind what was received */
     size_t start;    /* of what is not taken yet */
     size_t end;
-    char *destination; /* of the value's next byte; NULL: it is dropped */
-    size_t value_left; /* of the value */
-    bool in_value;     /* its bytes or its CR LF are expected */
+    warmring_bytes_t expected; /* a key that is likely to come next, or empty */
+    char *destination;         /* of the value's next byte; NULL: it is dropped */
+    size_t value_left;         /* of the value */
+    bool in_value;             /* its bytes or its CR LF are expected */
 } wr_meta_reader_t;
 
 typedef enum {
@@ -91,6 +92,21 @@ typedef enum {
     WR_META_BODY,  /* the value is complete */
     WR_META_BROKEN /* *wrong says why; the stream is of no use any more */
 } wr_meta_event_t;
+
+/* Whether a key of WR_META_WORD bytes or more stands there. Most are short: a
+ * call of memcmp() would take longer. The last word may begin in the one before. */
+enum { WR_META_WORD = sizeof(uint64_t) };
+static inline bool wr_meta_has_words(warmring_bytes_t key, const char *bytes) {
+    uint64_t differ = 0;
+    for (size_t at = 0; at < key.length; at += WR_META_WORD) {
+        uint64_t ours, theirs;
+        size_t from = at + WR_META_WORD <= key.length ? at : key.length - WR_META_WORD;
+        memcpy(&ours, key.data + from, WR_META_WORD);
+        memcpy(&theirs, bytes + from, WR_META_WORD);
+        differ |= ours ^ theirs;
+    }
+    return differ == 0;
+}
 
 void wr_meta_reader_init(wr_meta_reader_t *reader, const wr_meta_limits_t *limits, char *buffer,
                          size_t capacity);
