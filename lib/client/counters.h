@@ -36,10 +36,13 @@ typedef struct {
 
 _Static_assert(WR_COUNTERS <= 32, "a bit for each counter");
 
+static inline void wr_counts_note_many(wr_counts_t *counts, wr_counter_t counter, size_t number) {
+    counts->counted |= (uint32_t)1 << counter;
+    counts->value[counter] += (uint32_t)number;
+}
+
 static inline void wr_counts_note(wr_counts_t *counts, wr_counter_t counter) {
-    uint32_t bit = (uint32_t)1 << counter;
-    counts->value[counter] = (counts->counted & bit) != 0 ? counts->value[counter] + 1 : 1;
-    counts->counted |= bit;
+    wr_counts_note_many(counts, counter, 1);
 }
 
 static inline void wr_counts_add(const wr_counts_t *counts, wr_counters_t *counters,

@@ -26,8 +26,8 @@ static warmring_status_t read_value(const wr_operation_t *operation, wr_read_t *
     wr_request_t *queue[1];
     wr_item_sink_t sink = wr_item_sink(item);
     warmring_bytes_t key = read->key;
-    *read = (wr_read_t){.key = key, .sink = &sink.sink};
-    wr_read(operation, read, 1, queue, NULL);
+    *read = (wr_read_t){.key = key};
+    wr_read(operation, read, 1, &sink.sink, queue, NULL);
     return read->answer.status;
 }
 

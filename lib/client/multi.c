@@ -3,7 +3,7 @@
  * The calls on many keys: a bad key gets its status before anything is sent,
  * the others become one batch of reads or writes.
  */
-#include <string.h>
+#include <stddef.h>
 
 #include "base/fail.h"
 #include "client/read.h"
@@ -15,8 +15,8 @@ typedef struct {
     wr_operation_t operation;
     warmring_results_t *results;
     wr_request_t **queue;
-    size_t *origin; /* input index of each key in the batch */
-    size_t batched; /* how many keys are in it */
+    warmring_item_t **items; /* of each key in the batch */
+    size_t batched;          /* how many keys are in it */
 } multi_t;
 
 static warmring_status_t begin(multi_t *multi, warmring_t *client, const void *input, size_t count,
@@ -37,8 +37,8 @@ static warmring_status_t begin(multi_t *multi, warmring_t *client, const void *i
     }
     if (wr_results_start(results, count, multi->operation.view)) {
         multi->queue = wr_arena_room(&results->arena, count, sizeof *multi->queue);
-        multi->origin = wr_arena_room(&results->arena, count, sizeof *multi->origin);
-        if (multi->queue != NULL && multi->origin != NULL) {
+        multi->items = wr_arena_room(&results->arena, count, sizeof *multi->items);
+        if (multi->queue != NULL && multi->items != NULL) {
             return WARMRING_OK;
         }
         results->count = 0;
@@ -59,31 +59,52 @@ static warmring_status_t give_up(multi_t *multi) {
     return wr_fail_memory();
 }
 
-static warmring_bytes_t add_prefix(multi_t *multi, warmring_bytes_t key, bool *lost) {
+/*
+ * Each item starts out with its key. The input is keys, or what starts with
+ * one, each `stride` bytes long. The good keys are in the batch then.
+ */
+static void take_keys(multi_t *multi, const void *input, size_t stride) {
+    warmring_results_t *results = multi->results;
     const warmring_t *client = multi->operation.client;
-    char *buffer =
-        wr_arena_take(&multi->results->arena, client->options.prefix_length + key.length);
-    *lost = buffer == NULL;
-    return *lost ? key : wr_key_prefixed(client, key, buffer);
+    const char *key = input;
+    size_t batched = 0;
+    for (size_t i = 0; i < results->count; i++, key += stride) {
+        warmring_item_t *item = &results->items[i];
+        *item = (warmring_item_t){.size = sizeof *item, .key = *(const warmring_bytes_t *)key};
+        item->status = wr_key_check(client, item->key);
+        if (item->status == WARMRING_OK) {
+            multi->items[batched++] = item;
+        } else {
+            wr_results_refuse(results, i);
+        }
+    }
+    multi->batched = batched;
 }
 
-/*
- * Item `index` starts out with its key. True when the key is good: it is in
- * the batch then, as sent in *wire. *lost is set when memory is out.
- */
-static inline bool take_key(multi_t *multi, size_t index, warmring_bytes_t key,
-                            warmring_bytes_t *wire, bool *lost) {
-    warmring_item_t *item = &multi->results->items[index];
+/* The key of an item as it is sent, in *wire; false: no memory. */
+static inline bool find_wire(const multi_t *multi, const warmring_item_t *item,
+                             warmring_bytes_t *wire) {
     const warmring_t *client = multi->operation.client;
-    *item = (warmring_item_t){.size = sizeof *item, .key = key};
-    item->status = wr_key_check(client, key);
-    if (item->status != WARMRING_OK) {
-        wr_results_refuse(multi->results, index);
-        return false;
+    size_t prefix = client->options.prefix_length;
+    char *buffer = NULL;
+    if (prefix > 0) {
+        buffer = wr_arena_take(&multi->results->arena, prefix + item->key.length);
+        if (buffer == NULL) {
+            return false;
+        }
     }
-    *wire = client->options.prefix_length == 0 ? key : add_prefix(multi, key, lost);
-    multi->origin[multi->batched++] = index;
-    return !*lost;
+    *wire = wr_key_prefixed(client, item->key, buffer);
+    return true;
+}
+
+static void fill_item(const multi_t *multi, warmring_item_t *item, const wr_read_t *read) {
+    const wr_request_t *answer = &read->answer;
+    item->status = answer->status;
+    if (answer->status == WARMRING_OK) {
+        item->value = (warmring_bytes_t){answer->value_out, answer->value_length};
+        item->flags = answer->flags_out;
+        item->token = wr_read_token(&multi->operation, read);
+    }
 }
 
 warmring_status_t warmring_get_multi(warmring_t *client, const warmring_bytes_t *keys, size_t count,
@@ -93,26 +114,18 @@ warmring_status_t warmring_get_multi(warmring_t *client, const warmring_bytes_t 
     if (status != WARMRING_OK) {
         return status;
     }
-    wr_read_t *reads = wr_arena_room(&results->arena, count, sizeof *reads);
+    take_keys(&multi, keys, sizeof *keys);
+    wr_read_t *reads = wr_arena_room(&results->arena, multi.batched, sizeof *reads);
     bool lost = reads == NULL;
-    for (size_t i = 0; i < count && !lost; i++) {
-        wr_read_t *read = &reads[multi.batched];
-        read->sink = &results->sink;
-        (void)take_key(&multi, i, keys[i], &read->key, &lost);
+    for (size_t i = 0; i < multi.batched && !lost; i++) {
+        lost = !find_wire(&multi, multi.items[i], &reads[i].key);
     }
     if (lost) {
         return give_up(&multi);
     }
-    wr_read(&multi.operation, reads, multi.batched, multi.queue, &results->watch);
+    wr_read(&multi.operation, reads, multi.batched, &results->sink, multi.queue, &results->watch);
     for (size_t i = 0; i < multi.batched; i++) {
-        warmring_item_t *item = &results->items[multi.origin[i]];
-        item->status = reads[i].answer.status;
-        if (item->status == WARMRING_OK) {
-            item->value =
-                (warmring_bytes_t){reads[i].answer.value_out, reads[i].answer.value_length};
-            item->flags = reads[i].answer.flags_out;
-            item->token = wr_read_token(&multi.operation, &reads[i]);
-        }
+        fill_item(&multi, multi.items[i], &reads[i]);
     }
     return end(&multi);
 }
@@ -122,7 +135,7 @@ static warmring_status_t run_writes(multi_t *multi, wr_write_t *writes) {
     warmring_results_t *results = multi->results;
     wr_write(&multi->operation, writes, multi->batched, multi->queue, &results->watch);
     for (size_t i = 0; i < multi->batched; i++) {
-        results->items[multi->origin[i]].status = writes[i].status;
+        multi->items[i]->status = writes[i].status;
     }
     return end(multi);
 }
@@ -140,6 +153,29 @@ static warmring_status_t take_entry(const warmring_t *client, const warmring_ent
     return status;
 }
 
+/* Makes the writes of the batch; those of bad entries leave it. False: no
+ * memory. */
+static bool take_entries(multi_t *multi, const warmring_entry_t *entries, wr_write_t *writes) {
+    size_t count = multi->batched;
+    multi->batched = 0;
+    for (size_t i = 0; i < count; i++) {
+        warmring_item_t *item = multi->items[i];
+        wr_write_t *write = &writes[multi->batched];
+        size_t index = (size_t)(item - multi->results->items);
+        item->status = take_entry(multi->operation.client, &entries[index], &write->command);
+        if (item->status != WARMRING_OK) {
+            wr_results_refuse(multi->results, index);
+            continue;
+        }
+        write->kind = WR_KIND_STORE;
+        multi->items[multi->batched++] = item;
+        if (!find_wire(multi, item, &write->command.key)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 warmring_status_t warmring_set_multi(warmring_t *client, const warmring_entry_t *entries,
                                      size_t count, warmring_results_t *results,
                                      const warmring_call_t *call) {
@@ -148,20 +184,10 @@ warmring_status_t warmring_set_multi(warmring_t *client, const warmring_entry_t 
     if (status != WARMRING_OK) {
         return status;
     }
-    wr_write_t *writes = wr_arena_array(&results->arena, count, sizeof *writes);
-    bool lost = writes == NULL;
-    for (size_t i = 0; i < count && !lost; i++) {
-        wr_write_t *write = &writes[multi.batched];
-        write->kind = WR_KIND_STORE;
-        if (take_key(&multi, i, entries[i].key, &write->command.key, &lost)) {
-            status = take_entry(client, &entries[i], &write->command);
-            results->items[i].status = status;
-            if (status != WARMRING_OK) {
-                wr_results_refuse(results, i);
-                multi.batched--;
-            }
-        }
-    }
+    _Static_assert(offsetof(warmring_entry_t, key) == 0, "an entry starts with its key");
+    take_keys(&multi, entries, sizeof *entries);
+    wr_write_t *writes = wr_arena_array(&results->arena, multi.batched, sizeof *writes);
+    bool lost = writes == NULL || !take_entries(&multi, entries, writes);
     return lost ? give_up(&multi) : run_writes(&multi, writes);
 }
 
@@ -173,13 +199,13 @@ warmring_status_t warmring_delete_multi(warmring_t *client, const warmring_bytes
     if (status != WARMRING_OK) {
         return status;
     }
-    wr_write_t *writes = wr_arena_array(&results->arena, count, sizeof *writes);
+    take_keys(&multi, keys, sizeof *keys);
+    wr_write_t *writes = wr_arena_array(&results->arena, multi.batched, sizeof *writes);
     bool lost = writes == NULL;
-    for (size_t i = 0; i < count && !lost; i++) {
-        wr_write_t *write = &writes[multi.batched];
-        write->kind = WR_KIND_ERASE;
-        write->command.verb = WR_DELETE;
-        (void)take_key(&multi, i, keys[i], &write->command.key, &lost);
+    for (size_t i = 0; i < multi.batched && !lost; i++) {
+        writes[i].kind = WR_KIND_ERASE;
+        writes[i].command.verb = WR_DELETE;
+        lost = !find_wire(&multi, multi.items[i], &writes[i].command.key);
     }
     return lost ? give_up(&multi) : run_writes(&multi, writes);
 }

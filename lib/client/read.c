@@ -41,9 +41,11 @@ typedef struct {
     const wr_operation_t *operation;
     wr_read_t *reads;
     size_t count;
+    wr_sink_t *sink;
     wr_request_t **queue;
     wr_watch_t *watch;
     wr_counts_t *counts;
+    wr_kind_t kind;
 } batch_t;
 
 static void count_event(const batch_t *batch, wr_counter_t counter) {
@@ -73,7 +75,7 @@ static void make_miss(wr_read_t *read) {
 static inline wr_request_t *ask_get(const batch_t *batch, wr_read_t *read, warmring_side_t side) {
     read->answered_by = (uint8_t)side;
     wr_ask(&read->answer, server_of(batch, read, side), WR_GET, read->key);
-    read->answer.sink = read->sink;
+    read->answer.sink = batch->sink;
     read->answer.wants_ttl = read->state == FALLBACK && read->leased;
     return &read->answer;
 }
@@ -198,31 +200,23 @@ static uint8_t after_settle(const batch_t *batch, wr_read_t *read) {
 
 /* ---- what became of a key ------------------------------------------------ */
 
-static inline void count_result(const batch_t *batch, const wr_read_t *read) {
-    count_event(batch, WR_COUNT_reads);
-    wr_observe(batch->operation, WR_GET, &read->route, read->answered_by, read->answer.status);
-    switch (read->answer.status) {
-    case WARMRING_OK:
-    case WARMRING_BUFFER_TOO_SMALL:
-        count_event(batch,
-                    read->answered_by == WARMRING_NEW_RING ? WR_COUNT_hits_new : WR_COUNT_hits_old);
-        break;
-    case WARMRING_NOT_FOUND:
-        count_event(batch, WR_COUNT_misses);
-        break;
-    case WARMRING_TRY_AGAIN:
-        count_event(batch, WR_COUNT_try_again);
-        break;
-    default:
-        count_event(batch, WR_COUNT_read_errors);
+static inline wr_counter_t counter_of(const wr_read_t *read) {
+    warmring_status_t status = read->answer.status;
+    if (status == WARMRING_OK || status == WARMRING_BUFFER_TOO_SMALL) {
+        return read->answered_by == WARMRING_NEW_RING ? WR_COUNT_hits_new : WR_COUNT_hits_old;
     }
+    if (status == WARMRING_NOT_FOUND) {
+        return WR_COUNT_misses;
+    }
+    return status == WARMRING_TRY_AGAIN ? WR_COUNT_try_again : WR_COUNT_read_errors;
 }
 
 /* Returns how many keys are open because of it: none or one. */
 static inline size_t enter(const batch_t *batch, wr_read_t *read, uint8_t state) {
     read->state = state;
     if (state == DONE) {
-        count_result(batch, read);
+        count_event(batch, counter_of(read));
+        wr_observe(batch->operation, WR_GET, &read->route, read->answered_by, read->answer.status);
     }
     return state != DONE;
 }
@@ -232,7 +226,7 @@ static inline size_t enter(const batch_t *batch, wr_read_t *read, uint8_t state)
 /* Reads what a cas will be bound to. */
 static void read_bound(const batch_t *batch, wr_read_t *read) {
     wr_write_t look = {.kind = WR_KIND_MODIFY,
-                       .command = {.verb = WR_GET, .key = read->key, .sink = read->sink},
+                       .command = {.verb = WR_GET, .key = read->key, .sink = batch->sink},
                        .route = read->route};
     wr_bind(batch->operation, &look);
     read->answer = look.request[0];
@@ -259,15 +253,21 @@ static void refuse(const batch_t *batch, wr_read_t *read) {
     read->state = DONE;
 }
 
+/* One server is asked, and what it says is the answer. */
+static inline bool is_plain(const wr_read_t *read) {
+    const wr_step_t *step = read->route.steps->step;
+    return step[0].action == WR_STEP_RUN && step[1].action == WR_STEP_NONE;
+}
+
 static inline void choose_way(const batch_t *batch, wr_read_t *read) {
-    const wr_operation_t *operation = batch->operation;
-    bool for_cas = (operation->mode & WARMRING_FOR_CAS) != 0;
-    wr_place_t place = wr_key_place(operation, read->key);
-    read->route = wr_route(operation->view->topology, &place,
-                           for_cas ? WR_KIND_MODIFY : WR_KIND_READ, operation->view->rollout);
+    const wr_view_t *view = batch->operation->view;
+    wr_place_t place = wr_key_place(batch->operation, read->key);
+    read->route = wr_route(view->topology, &place, batch->kind, view->rollout);
     read->leased = false;
     read->fault = WARMRING_OK;
-    if (wr_is_bound(&read->route)) {
+    if (is_plain(read)) {
+        read->state = FIRST;
+    } else if (wr_is_bound(&read->route)) {
         read_bound(batch, read);
     } else if (read->route.steps->step[0].action == WR_STEP_REFUSE) {
         refuse(batch, read);
@@ -286,11 +286,11 @@ static wr_deadline_t deadline_of(const batch_t *batch, bool leave_half) {
 /* Chooses the way of each key, and asks what nearly all ask: the first owner.
  * Returns how many keys are not done after it. */
 static size_t run_first(const batch_t *batch) {
+    const wr_read_t *end = batch->reads + batch->count;
     size_t asked = 0;
     size_t open = 0;
     bool leave_half = false;
-    for (size_t i = 0; i < batch->count; i++) {
-        wr_read_t *read = &batch->reads[i];
+    for (wr_read_t *read = batch->reads; read < end; read++) {
         choose_way(batch, read);
         if (read->state == FIRST) {
             batch->queue[asked++] = ask_first(batch, read);
@@ -303,8 +303,7 @@ static size_t run_first(const batch_t *batch) {
         return open;
     }
     wr_run(batch->queue, asked, deadline_of(batch, leave_half));
-    for (size_t i = 0; i < batch->count; i++) {
-        wr_read_t *read = &batch->reads[i];
+    for (wr_read_t *read = batch->reads; read < end; read++) {
         if (read->state == FIRST) {
             wr_watch_tell(batch->watch, read->route.owner[read->answered_by], read->answer.status);
             open += enter(batch, read, after_first(batch, read));
@@ -367,11 +366,19 @@ static size_t run_round(const batch_t *batch, uint8_t state) {
     return open;
 }
 
-void wr_read(const wr_operation_t *operation, wr_read_t *reads, size_t count, wr_request_t **queue,
-             wr_watch_t *watch) {
-    wr_counts_t counts;
-    batch_t batch = {operation, reads, count, queue, watch, &counts};
-    counts.counted = 0;
+void wr_read(const wr_operation_t *operation, wr_read_t *reads, size_t count, wr_sink_t *sink,
+             wr_request_t **queue, wr_watch_t *watch) {
+    wr_counts_t counts = {0};
+    wr_counts_note_many(&counts, WR_COUNT_reads, count);
+    bool for_cas = (operation->mode & WARMRING_FOR_CAS) != 0;
+    batch_t batch = {.operation = operation,
+                     .reads = reads,
+                     .count = count,
+                     .sink = sink,
+                     .queue = queue,
+                     .watch = watch,
+                     .counts = &counts,
+                     .kind = for_cas ? WR_KIND_MODIFY : WR_KIND_READ};
     size_t open = run_first(&batch);
     for (uint8_t state = FIRST + 1; open > 0; state++) {
         open = run_round(&batch, state);

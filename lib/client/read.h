@@ -8,11 +8,9 @@
 #include "client/client.h"
 #include "client/watch.h"
 
-/* One key to read. The caller sets `key` and `sink`, wr_read() all else. */
+/* One key to read. The caller sets `key`, wr_read() all else. */
 typedef struct {
     warmring_bytes_t key; /* as sent */
-    wr_sink_t *sink;
-
     wr_route_t route;
     uint8_t state;
     uint8_t answered_by; /* warmring_side_t of `answer` */
@@ -27,12 +25,12 @@ typedef struct {
 } wr_read_t;
 
 /*
- * Reads all of them; afterwards answer.status says what became of each:
- * OK (value in the sink), NOT_FOUND, TRY_AGAIN or a fault. `queue` has room
- * for `count` pointers.
+ * Reads all of them, values into `sink`; afterwards answer.status says what
+ * became of each: OK, NOT_FOUND, TRY_AGAIN or a fault. `queue` has room for
+ * `count` pointers.
  */
-void wr_read(const wr_operation_t *operation, wr_read_t *reads, size_t count, wr_request_t **queue,
-             wr_watch_t *watch);
+void wr_read(const wr_operation_t *operation, wr_read_t *reads, size_t count, wr_sink_t *sink,
+             wr_request_t **queue, wr_watch_t *watch);
 
 /* What goes with a read that found an item. */
 static inline warmring_token_t wr_read_token(const wr_operation_t *operation,

@@ -75,7 +75,7 @@ void wr_results_seal(warmring_results_t *results, const wr_view_t *view) {
 }
 
 void wr_results_refuse(warmring_results_t *results, size_t index) {
-    if (results->refused < results->count) {
+    if (index >= results->refused) {
         return;
     }
     size_t length = strlen(warmring_error_detail());
@@ -109,7 +109,8 @@ size_t warmring_results_count(const warmring_results_t *results) {
 
 bool warmring_results_next_hit(const warmring_results_t *results, size_t *index) {
     for (size_t i = *index + 1; i < results->count; i++) {
-        if (results->items[i].value.data != NULL && results->items[i].status == WARMRING_OK) {
+        const warmring_item_t *item = &results->items[i];
+        if (item->status == WARMRING_OK && item->value.data != NULL) {
             *index = i;
             return true;
         }

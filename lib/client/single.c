@@ -23,8 +23,7 @@ static inline warmring_status_t get_in_view(const wr_operation_t *operation, wr_
     wr_request_t *queue[1];
     wr_read_t read;
     read.key = wr_key_prefixed(operation->client, item->key, buffer);
-    read.sink = sink;
-    wr_read(operation, &read, 1, queue, NULL);
+    wr_read(operation, &read, 1, sink, queue, NULL);
     if (read.answer.status == WARMRING_OK) {
         fill_item(item, &read.answer);
         item->token = wr_read_token(operation, &read);

@@ -28,7 +28,7 @@ static inline void wr_watch_tell(const wr_watch_t *watch, uint32_t seat, warmrin
     }
     wr_server_result_t *server = &watch->servers[seat];
     server->asked = true;
-    if (!wr_is_answer(status) && server->status == WARMRING_OK) {
+    if (status != WARMRING_OK && !wr_is_answer(status) && server->status == WARMRING_OK) {
         server->status = status;
     }
 }

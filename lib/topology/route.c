@@ -9,7 +9,7 @@
 #include "topology/phase.h"
 #include "topology/topology.h"
 
-static uint32_t hash_on(const warmring_ring_t *ring, const wr_place_t *place) {
+static inline uint32_t hash_on(const warmring_ring_t *ring, const wr_place_t *place) {
     return wr_ring_hash_key(ring, place->bytes, place->length, place->prefix_length);
 }
 
@@ -30,13 +30,16 @@ static void find_servers(const warmring_topology_t *topology, const wr_place_t *
     server[WARMRING_NEW_RING] = wr_ring_owner(after, hash);
 }
 
+static inline uint32_t find_server(const warmring_ring_t *ring, const wr_place_t *place) {
+    return wr_ring_owner(ring, hash_on(ring, place));
+}
+
 /* Stores the endpoints that own a place, by side; true when they differ.
  * Server i of the old ring is endpoint i. */
 static inline bool find_owners(const warmring_topology_t *topology, const wr_place_t *place,
                                uint32_t owner[2]) {
     if (topology->ring[WARMRING_NEW_RING] == NULL) {
-        const warmring_ring_t *only = topology->ring[WARMRING_OLD_RING];
-        owner[WARMRING_OLD_RING] = wr_ring_owner(only, hash_on(only, place));
+        owner[WARMRING_OLD_RING] = find_server(topology->ring[WARMRING_OLD_RING], place);
         owner[WARMRING_NEW_RING] = owner[WARMRING_OLD_RING];
         return false;
     }
@@ -53,8 +56,9 @@ static bool is_rolled_in(const warmring_topology_t *topology, const wr_place_t *
     return (uint64_t)hash * WARMRING_ROLLOUT_ALL >> 32 < rollout;
 }
 
-wr_route_t wr_route(const warmring_topology_t *topology, const wr_place_t *place, wr_kind_t kind,
-                    uint32_t rollout) {
+static __attribute__((noinline)) wr_route_t route_on_two(const warmring_topology_t *topology,
+                                                         const wr_place_t *place, wr_kind_t kind,
+                                                         uint32_t rollout) {
     wr_route_t route;
     route.moved = find_owners(topology, place, route.owner);
     const wr_phase_row_t *row = &wr_phase_table[route.moved ? topology->phase : WARMRING_STABLE];
@@ -63,6 +67,16 @@ wr_route_t wr_route(const warmring_topology_t *topology, const wr_place_t *place
         route.steps = &row->read_rolled_in;
     }
     return route;
+}
+
+wr_route_t wr_route(const warmring_topology_t *topology, const wr_place_t *place, wr_kind_t kind,
+                    uint32_t rollout) {
+    if (topology->ring[WARMRING_NEW_RING] != NULL) {
+        return route_on_two(topology, place, kind, rollout);
+    }
+    uint32_t only = find_server(topology->ring[WARMRING_OLD_RING], place);
+    return (wr_route_t){.steps = &wr_phase_table[WARMRING_STABLE].cells[kind],
+                        .owner = {only, only}};
 }
 
 bool warmring_topology_moved(const warmring_topology_t *topology, const char *key,
