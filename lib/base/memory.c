@@ -80,3 +80,7 @@ char *wr_copy(const char *bytes, size_t length) {
     }
     return copy;
 }
+
+void wr_wipe(void *secret, size_t length) {
+    explicit_bzero(secret, length);
+}

@@ -14,6 +14,9 @@ void *wr_malloc(size_t size);
 void *wr_realloc(void *block, size_t size);
 void wr_free(void *block);
 
+/* Overwrites what nobody may find in memory that is given back. */
+void wr_wipe(void *secret, size_t length);
+
 /* `count` zeroed elements of `size` bytes; NULL also when the product
  * overflows. */
 void *wr_calloc(size_t count, size_t size);

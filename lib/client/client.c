@@ -55,6 +55,7 @@ warmring_status_t wr_client_create(warmring_t **client, const warmring_topology_
     atomic_init(&made->limits.max_deadline_ms, (uint32_t)options->max_deadline_ms);
     atomic_init(&made->limits.max_ttl_s, options->max_ttl_s);
     warmring_status_t status = configure(made, memc);
+    wr_options_wipe(&made->options); /* the transport has it */
     if (status == WARMRING_OK) {
         status = open_gate(made, topology);
     }
@@ -101,7 +102,11 @@ warmring_status_t warmring_open_topology(warmring_t **client, const warmring_top
     }
     warmring_options_t taken;
     warmring_status_t status = wr_options_take(options, &taken);
-    return status == WARMRING_OK ? wr_client_create(client, topology, &taken, NULL) : status;
+    if (status == WARMRING_OK) {
+        status = wr_client_create(client, topology, &taken, NULL);
+    }
+    wr_options_wipe(&taken);
+    return status;
 }
 
 warmring_status_t warmring_open(warmring_t **client, const char *servers,
@@ -111,7 +116,11 @@ warmring_status_t warmring_open(warmring_t **client, const char *servers,
     }
     warmring_options_t taken;
     warmring_status_t status = wr_options_take(options, &taken);
-    return status == WARMRING_OK ? wr_client_open(client, servers, &taken, NULL) : status;
+    if (status == WARMRING_OK) {
+        status = wr_client_open(client, servers, &taken, NULL);
+    }
+    wr_options_wipe(&taken);
+    return status;
 }
 
 void warmring_close(warmring_t *client) {

@@ -37,7 +37,11 @@ warmring_status_t warmring_open_from(warmring_t **client, const memcached_st *me
     if (status == WARMRING_OK) {
         status = wr_options_check(&taken);
     }
-    return status == WARMRING_OK ? wr_client_open(client, servers, &taken, memc) : status;
+    if (status == WARMRING_OK) {
+        status = wr_client_open(client, servers, &taken, memc);
+    }
+    wr_options_wipe(&taken);
+    return status;
 }
 
 static const struct {

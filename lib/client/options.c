@@ -13,7 +13,18 @@
 #include "base/number.h"
 #include "client/transports.h"
 
-typedef enum { NUMBER, REAL, KEY_TEXT, NAME_TEXT, DIALECT_TEXT, TRANSPORT_TEXT } kind_t;
+typedef enum {
+    NUMBER,
+    REAL,
+    KEY_TEXT,
+    NAME_TEXT,
+    DIALECT_TEXT,
+    TRANSPORT_TEXT,
+    PATH_TEXT,
+    HOST_TEXT,
+    USER_TEXT,
+    SECRET_TEXT
+} kind_t;
 
 typedef struct {
     const char *name;
@@ -47,6 +58,13 @@ static const option_t table[] = {
     {"max_value_bytes", NUMBER, FIELD(max_value_bytes), 1, 1u << 30, "134217728"},
     {"any_writer", NUMBER, FIELD(any_writer), 0, 1, "0"},
     {"reload_thread", NUMBER, FIELD(reload_thread), 0, 1, "0"},
+    {"tls", NUMBER, FIELD(tls), 0, 1, "0"},
+    {"tls_ca_file", PATH_TEXT, FIELD(tls_ca_file), 0, WR_PATH_SIZE - 1, ""},
+    {"tls_certificate", PATH_TEXT, FIELD(tls_certificate), 0, WR_PATH_SIZE - 1, ""},
+    {"tls_key", PATH_TEXT, FIELD(tls_key), 0, WR_PATH_SIZE - 1, ""},
+    {"tls_server_name", HOST_TEXT, FIELD(tls_server_name), 0, 253, ""},
+    {"user", USER_TEXT, FIELD(user), 0, 255, ""},
+    {"password", SECRET_TEXT, FIELD(password), 0, 255, ""},
 };
 
 enum { OPTIONS = sizeof table / sizeof table[0] };
@@ -67,6 +85,30 @@ bool wr_is_key_text(const char *bytes, size_t length) {
 static bool is_name_text(const char *text) {
     return text[strspn(
                text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")] == '\0';
+}
+
+static bool is_host(const char *text) {
+    return text[strspn(
+               text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:_-")] == '\0';
+}
+
+static bool is_path(const char *text) {
+    (void)text;
+    return true;
+}
+
+/* One line. */
+static bool is_line(const char *text) {
+    for (; *text != '\0'; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7f) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_user(const char *text) {
+    return wr_is_key_text(text, strlen(text)) && strchr(text, ':') == NULL;
 }
 
 static bool is_dialect(const char *text) {
@@ -117,6 +159,10 @@ static const struct {
     [TRANSPORT_TEXT] = {is_transport, "auto or meta (libmemcached is not built in)"},
 #endif
     [DIALECT_TEXT] = {is_dialect, "the name of a dialect, such as v2 or nginx"},
+    [PATH_TEXT] = {is_path, "bytes of a path"},
+    [HOST_TEXT] = {is_host, "a host name or an address, without brackets"},
+    [USER_TEXT] = {is_user, "bytes without blanks and ':'"},
+    [SECRET_TEXT] = {is_line, "bytes of one line"},
 };
 
 static warmring_status_t set_text(const option_t *option, const char *value, void *field) {
@@ -124,8 +170,9 @@ static warmring_status_t set_text(const option_t *option, const char *value, voi
     bool (*allows)(const char *text) = text_rules[option->kind].allows;
     bool allowed = allows != NULL ? allows(value) : wr_is_key_text(value, length);
     if (length > option->most || length < option->least || !allowed) {
+        const char *shown = option->kind == SECRET_TEXT ? "..." : value;
         return wr_fail(WARMRING_BAD_OPTION, "option %s: '%.60s' is not up to %llu of: %s",
-                       option->name, value, (unsigned long long)option->most,
+                       option->name, shown, (unsigned long long)option->most,
                        text_rules[option->kind].rule);
     }
     memcpy(field, value, length + 1);
@@ -135,8 +182,10 @@ static warmring_status_t set_text(const option_t *option, const char *value, voi
 static warmring_status_t set_option(warmring_options_t *options, const option_t *option,
                                     const char *value) {
     static warmring_status_t (*const setters[])(const option_t *, const char *, void *) = {
-        [NUMBER] = set_number,  [REAL] = set_real,         [KEY_TEXT] = set_text,
-        [NAME_TEXT] = set_text, [DIALECT_TEXT] = set_text, [TRANSPORT_TEXT] = set_text,
+        [NUMBER] = set_number,    [REAL] = set_real,         [KEY_TEXT] = set_text,
+        [NAME_TEXT] = set_text,   [DIALECT_TEXT] = set_text, [TRANSPORT_TEXT] = set_text,
+        [PATH_TEXT] = set_text,   [HOST_TEXT] = set_text,    [USER_TEXT] = set_text,
+        [SECRET_TEXT] = set_text,
     };
     return setters[option->kind](option, value, (char *)options + option->offset);
 }
@@ -161,6 +210,31 @@ void wr_options_init(warmring_options_t *options) {
     }
 }
 
+/* What means nothing without another. */
+static warmring_status_t check_secure(const warmring_options_t *options) {
+    const struct {
+        const char *name;
+        bool is_set;
+        const char *other;
+        bool is_met;
+    } needs[] = {
+        {"tls_ca_file", options->tls_ca_file[0] != '\0', "tls=1", options->tls != 0},
+        {"tls_certificate", options->tls_certificate[0] != '\0', "tls=1", options->tls != 0},
+        {"tls_server_name", options->tls_server_name[0] != '\0', "tls=1", options->tls != 0},
+        {"tls_key", options->tls_key[0] != '\0', "tls_certificate",
+         options->tls_certificate[0] != '\0'},
+        {"user", options->user[0] != '\0', "password", options->password[0] != '\0'},
+        {"password", options->password[0] != '\0', "user", options->user[0] != '\0'},
+    };
+    for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
+        if (needs[i].is_set && !needs[i].is_met) {
+            return wr_fail(WARMRING_BAD_OPTION, "option %s: it means nothing without %s",
+                           needs[i].name, needs[i].other);
+        }
+    }
+    return WARMRING_OK;
+}
+
 warmring_status_t wr_options_check(warmring_options_t *options) {
     if (options->deadline_ms > options->max_deadline_ms) {
         return wr_fail(
@@ -168,7 +242,11 @@ warmring_status_t wr_options_check(warmring_options_t *options) {
             (unsigned long long)options->deadline_ms, (unsigned long long)options->max_deadline_ms);
     }
     options->prefix_length = strlen(options->prefix);
-    return WARMRING_OK;
+    return check_secure(options);
+}
+
+void wr_options_wipe(warmring_options_t *options) {
+    wr_wipe(options->password, sizeof options->password);
 }
 
 warmring_options_t *warmring_options_create(void) {
@@ -180,5 +258,8 @@ warmring_options_t *warmring_options_create(void) {
 }
 
 void warmring_options_free(warmring_options_t *options) {
+    if (options != NULL) {
+        wr_options_wipe(options);
+    }
     wr_free(options);
 }

@@ -9,6 +9,8 @@
 
 #include <warmring/client.h>
 
+enum { WR_PATH_SIZE = 1024 };
+
 struct warmring_options {
     uint64_t deadline_ms;
     uint64_t max_deadline_ms;
@@ -24,6 +26,7 @@ struct warmring_options {
     uint64_t max_value_bytes;
     uint64_t any_writer;
     uint64_t reload_thread;
+    uint64_t tls;
     double points_per_weight;
     size_t prefix_length; /* set by wr_options_check() */
     char prefix[WARMRING_MAX_KEY];
@@ -32,6 +35,12 @@ struct warmring_options {
     char hash[32];
     char hash_tag[4];
     char transport[16];
+    char tls_ca_file[WR_PATH_SIZE];
+    char tls_certificate[WR_PATH_SIZE];
+    char tls_key[WR_PATH_SIZE];
+    char tls_server_name[256];
+    char user[256];
+    char password[256];
 };
 
 /* All at their defaults. */
@@ -40,6 +49,9 @@ void wr_options_init(warmring_options_t *options);
 /* What options must hold between them (BAD_OPTION), and what follows from
  * them. */
 warmring_status_t wr_options_check(warmring_options_t *options);
+
+/* Overwrites what is secret in options that are no longer used. */
+void wr_options_wipe(warmring_options_t *options);
 
 /* Whether every byte may stand in a key: none up to 0x20, no 0x7f. */
 bool wr_is_key_text(const char *bytes, size_t length);

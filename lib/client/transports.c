@@ -14,20 +14,36 @@
 
 typedef struct {
     const wr_transport_t *transport;
-    void *(*make_context)(const warmring_options_t *options, const void *memc);
+    warmring_status_t (*make_context)(const warmring_options_t *options, const void *memc,
+                                      void **context);
 } speech_t;
 
-static void *make_meta(const warmring_options_t *options, const void *memc) {
+static warmring_status_t make_meta(const warmring_options_t *options, const void *memc,
+                                   void **context) {
     (void)memc;
-    return wr_meta_context((size_t)options->max_value_bytes);
+    *context = wr_meta_context((size_t)options->max_value_bytes);
+    if (*context == NULL) {
+        return wr_fail_memory();
+    }
+    warmring_status_t status = WARMRING_OK;
+    if (options->tls != 0) {
+        wr_tls_options_t tls = {options->tls_ca_file, options->tls_certificate, options->tls_key,
+                                options->tls_server_name};
+        status = wr_meta_context_tls(*context, &tls);
+    }
+    return status == WARMRING_OK && options->user[0] != '\0'
+               ? wr_meta_context_login(*context, options->user, options->password)
+               : status;
 }
 
 static const speech_t meta = {&wr_transport_meta, make_meta};
 
 #if WR_WITH_LIBMEMCACHED
-static void *make_libmemcached(const warmring_options_t *options, const void *memc) {
+static warmring_status_t make_libmemcached(const warmring_options_t *options, const void *memc,
+                                           void **context) {
     (void)options;
-    return wr_libmemcached_context(memc);
+    *context = wr_libmemcached_context(memc);
+    return *context != NULL ? WARMRING_OK : wr_fail_memory();
 }
 
 static const speech_t libmemcached = {&wr_transport_libmemcached, make_libmemcached};
@@ -59,17 +75,26 @@ const wr_transport_choice_t *wr_transport_choice(const char *name) {
     return NULL;
 }
 
+/* What only the native transport has. */
+static const char *needs_meta(const warmring_options_t *options) {
+    return options->tls != 0 ? "tls" : options->user[0] != '\0' ? "user" : NULL;
+}
+
 warmring_status_t wr_transports_make(const warmring_options_t *options, const void *memc,
                                      wr_net_config_t *net) {
     const wr_transport_choice_t *choice = wr_transport_choice(options->transport);
+    const char *special = needs_meta(options);
     net->transport = choice->first->transport;
-    net->context = choice->first->make_context(options, memc);
-    if (choice->other != NULL) {
-        net->other = choice->other->transport;
-        net->other_context = choice->other->make_context(options, memc);
+    if (special != NULL && choice->first != &meta) {
+        return wr_fail(WARMRING_NOT_SUPPORTED,
+                       "option %s: not through libmemcached: set transport=meta", special);
     }
-    bool made = net->context != NULL && (net->other == NULL || net->other_context != NULL);
-    return made ? WARMRING_OK : wr_fail_memory();
+    warmring_status_t status = choice->first->make_context(options, memc, &net->context);
+    if (status == WARMRING_OK && choice->other != NULL && special == NULL) {
+        net->other = choice->other->transport;
+        status = choice->other->make_context(options, memc, &net->other_context);
+    }
+    return status;
 }
 
 void wr_transports_free(wr_net_config_t *net) {

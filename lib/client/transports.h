@@ -14,8 +14,9 @@ const wr_transport_choice_t *wr_transport_choice(const char *name);
 
 /*
  * Sets the transports of `net` and makes their contexts, after `memc` (a
- * memcached_st, NULL: none) where it concerns them. OK or OUT_OF_MEMORY; on
- * either, wr_transports_free() is due.
+ * memcached_st, NULL: none) where it concerns them. OK, NOT_SUPPORTED,
+ * BAD_OPTION for files that cannot be used, or OUT_OF_MEMORY; in any case
+ * wr_transports_free() is due.
  */
 warmring_status_t wr_transports_make(const warmring_options_t *options, const void *memc,
                                      wr_net_config_t *net);

@@ -31,6 +31,7 @@ struct wr_server {
     uint16_t port;
     _Atomic uint32_t references;
     _Atomic uint32_t speech; /* wr_speech_t */
+    _Atomic(void *) session; /* NULL: none */
     wr_health_t health;
     wr_pool_t pool;
     _Atomic uint64_t counters[WR_SERVER_COUNTERS];

@@ -56,8 +56,8 @@ warmring_status_t wr_meta_socket(const char *label, const wr_address_t *address,
 static int go_on(wr_meta_connection_t *connection, short ready) {
     const wr_address_t *address = &connection->opening.address;
     if (!connection->opening.asked) {
-        int result = connect(connection->descriptor, (const struct sockaddr *)&address->storage,
-                             address->length);
+        int result = connect(connection->stream.descriptor,
+                             (const struct sockaddr *)&address->storage, address->length);
         int error = result == 0 ? 0 : errno == EINTR ? EINPROGRESS : errno;
         connection->opening.asked = error == EINPROGRESS;
         return error;
@@ -65,7 +65,7 @@ static int go_on(wr_meta_connection_t *connection, short ready) {
     int error = EINPROGRESS;
     socklen_t length = sizeof error;
     if (ready != 0 &&
-        getsockopt(connection->descriptor, SOL_SOCKET, SO_ERROR, &error, &length) != 0) {
+        getsockopt(connection->stream.descriptor, SOL_SOCKET, SO_ERROR, &error, &length) != 0) {
         return errno;
     }
     return error;
@@ -87,7 +87,7 @@ warmring_status_t wr_meta_connect_step(wr_meta_connection_t *connection, short r
         wait->wake = wr_now() + RETRY_NS;
         return WARMRING_OK;
     }
-    if (error == 0 && !make_blocking(connection->descriptor)) {
+    if (error == 0 && !make_blocking(connection->stream.descriptor)) {
         error = errno;
     }
     return error == 0 ? WARMRING_OK : fail_connect(connection->exchange.label, error);

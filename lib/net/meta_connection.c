@@ -17,7 +17,6 @@
 #include <poll.h>
 #include <stddef.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #include "base/fail.h"
 #include "base/memory.h"
@@ -38,12 +37,17 @@ static wr_meta_connection_t *mine(wr_connection_t *connection) {
 }
 
 void wr_meta_close(wr_connection_t *connection) {
-    close(mine(connection)->descriptor);
+    wr_stream_close(&mine(connection)->stream, false);
+    wr_free(connection);
+}
+
+void wr_meta_abandon(wr_connection_t *connection) {
+    wr_stream_close(&mine(connection)->stream, true);
     wr_free(connection);
 }
 
 int wr_meta_descriptor(const wr_connection_t *connection) {
-    return ((const wr_meta_connection_t *)connection)->descriptor;
+    return ((const wr_meta_connection_t *)connection)->stream.descriptor;
 }
 
 static bool has_unsent(const wr_meta_exchange_t *exchange) {
@@ -51,12 +55,12 @@ static bool has_unsent(const wr_meta_exchange_t *exchange) {
 }
 
 static void lose(wr_meta_connection_t *connection, ssize_t result) {
-    const char *label = connection->exchange.label;
-    warmring_status_t status =
-        result == 0
-            ? wr_fail(WARMRING_CONNECTION_LOST, "%s: connection lost (closed by the server)", label)
-            : wr_fail(WARMRING_CONNECTION_LOST, "%s: connection lost (%m)", label);
-    wr_meta_abort(&connection->exchange, status);
+    char buffer[128];
+    const char *cause = result == 0 ? "closed by the server"
+                                    : wr_stream_error(&connection->stream, buffer, sizeof buffer);
+    wr_meta_abort(&connection->exchange,
+                  wr_fail(WARMRING_CONNECTION_LOST, "%s: connection lost (%s)",
+                          connection->exchange.label, cause));
 }
 
 /* `until` is when the wait ended, or was to end. */
@@ -76,18 +80,11 @@ void wr_meta_expire(wr_connection_t *connection) {
 }
 
 /* One recv into whatever is expected; its result. */
-static ssize_t receive_once(wr_meta_connection_t *connection, int flags, size_t *room) {
+static ssize_t receive_once(wr_meta_connection_t *connection, bool waits, size_t *room) {
     struct iovec pieces[2];
     int count = wr_meta_room(&connection->exchange.reader, pieces);
-    ssize_t length;
-    if (count == 1) {
-        *room = pieces[0].iov_len;
-        length = recv(connection->descriptor, pieces[0].iov_base, pieces[0].iov_len, flags);
-    } else {
-        struct msghdr message = {.msg_iov = pieces, .msg_iovlen = (size_t)count};
-        *room = pieces[0].iov_len + pieces[1].iov_len;
-        length = recvmsg(connection->descriptor, &message, flags);
-    }
+    *room = pieces[0].iov_len + (count == 1 ? 0 : pieces[1].iov_len);
+    ssize_t length = wr_stream_receive(&connection->stream, pieces, (size_t)count, waits);
     if (length > 0) {
         wr_meta_filled(&connection->exchange.reader, (size_t)length);
         wr_meta_absorb(&connection->exchange);
@@ -101,9 +98,9 @@ static bool is_later(ssize_t length) {
 
 /* Takes in what has come already. */
 static void receive_ready(wr_meta_connection_t *connection) {
-    for (int i = 0; i < READS_A_STEP; i++) {
+    for (int i = 0; i < READS_A_STEP || wr_stream_has_more(&connection->stream); i++) {
         size_t room;
-        ssize_t length = receive_once(connection, MSG_DONTWAIT, &room);
+        ssize_t length = receive_once(connection, false, &room);
         if (length <= 0) {
             if (!is_later(length)) {
                 lose(connection, length);
@@ -120,7 +117,7 @@ static void receive_ready(wr_meta_connection_t *connection) {
 static void lose_sending(wr_meta_connection_t *connection) {
     int error = errno;
     size_t room;
-    receive_once(connection, MSG_DONTWAIT, &room);
+    receive_once(connection, false, &room);
     if (!connection->exchange.broken) {
         errno = error;
         lose(connection, -1);
@@ -134,12 +131,7 @@ static void send_ready(wr_meta_connection_t *connection) {
         if (count == 0) {
             return;
         }
-        /* By the system msg_iovlen is an int or a size_t. */
-        struct msghdr message = {.msg_iov = pieces, .msg_iovlen = (unsigned short)count};
-        ssize_t length =
-            count == 1 ? send(connection->descriptor, pieces->iov_base, pieces->iov_len,
-                              MSG_DONTWAIT | MSG_NOSIGNAL)
-                       : sendmsg(connection->descriptor, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t length = wr_stream_send(&connection->stream, pieces, count);
         if (length > 0) {
             wr_meta_written(&connection->exchange, (size_t)length);
         } else if (errno != EINTR) {
@@ -203,22 +195,22 @@ void wr_meta_send(wr_connection_t *connection, wr_request_t **requests, size_t c
 /* Makes a recv end by itself about when the deadline does. */
 static void set_timeout(wr_meta_connection_t *connection, wr_time_t left) {
     enum { TOLERATED_MS = 5 };
-    if (connection->timeout >= left / 2 && connection->timeout != 0 &&
-        connection->timeout <= left + TOLERATED_MS * millisecond) {
+    wr_stream_t *stream = &connection->stream;
+    if (stream->timeout >= left / 2 && stream->timeout != 0 &&
+        stream->timeout <= left + TOLERATED_MS * millisecond) {
         return;
     }
     wr_time_t rounded = left > millisecond ? left : millisecond;
     struct timeval timeout = {.tv_sec = (time_t)(rounded / (1000 * millisecond)),
                               .tv_usec = (suseconds_t)(rounded / 1000 % 1000000)};
-    if (setsockopt(connection->descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) ==
-        0) {
-        connection->timeout = rounded;
+    if (setsockopt(stream->descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) == 0) {
+        stream->timeout = rounded;
     }
 }
 
 /* Waits until some of the rest can be sent or some answer read. */
 static void wait_and_step(wr_meta_connection_t *connection, wr_deadline_t deadline) {
-    struct pollfd wait = {.fd = connection->descriptor, .events = POLLIN | POLLOUT};
+    struct pollfd wait = {.fd = connection->stream.descriptor, .events = POLLIN | POLLOUT};
     int left = wr_deadline_left_ms(deadline);
     int ready = poll(&wait, 1, left);
     if (ready > 0) {
@@ -234,7 +226,7 @@ static void wait_and_receive(wr_meta_connection_t *connection, wr_deadline_t dea
         set_timeout(connection, left);
     }
     size_t room;
-    ssize_t length = receive_once(connection, left > 0 ? 0 : MSG_DONTWAIT, &room);
+    ssize_t length = receive_once(connection, left > 0, &room);
     if (length > 0) {
         return;
     }

@@ -11,33 +11,45 @@
 #define WR_NET_META_CONNECTION_H
 
 #include "net/meta_exchange.h"
+#include "net/stream.h"
+#include "net/tls.h"
 #include "net/transport.h"
 
 enum { WR_META_IN = 65536 };
+
+/* What is said first to a server that wants to know who asks: a whole command. */
+typedef struct {
+    const char *line; /* NULL: nothing */
+    size_t length;
+} wr_meta_login_t;
 
 typedef struct {
     wr_meta_limits_t limits;
     wr_meta_stub_t stub;
     bool keepalive;
+    const wr_tls_t *tls;   /* NULL: plain */
+    wr_meta_login_t login; /* these two outlive the connection */
 } wr_meta_options_t;
 
 /* How far it is opened; meta_open.c. */
 typedef struct {
     wr_address_t address;
     wr_time_t begun;
+    const wr_tls_t *tls;
+    wr_meta_login_t login;
     unsigned stage;
     bool ask;         /* the server is to be probed */
     bool asked;       /* the stage has begun */
     bool answered;    /* the probe is done */
     bool too_old;     /* by its version */
     char version[64]; /* "": not known */
+    size_t length;    /* of an answer to a login, in the same place */
 } wr_meta_opening_t;
 
 typedef struct {
     wr_connection_t base;
-    int descriptor;
-    wr_time_t timeout; /* the SO_RCVTIMEO in force; 0: none yet */
-    wr_time_t begun;   /* the wait for answers; for texts */
+    wr_stream_t stream;
+    wr_time_t begun; /* the wait for answers; for texts */
     wr_meta_opening_t opening;
     wr_meta_exchange_t exchange;
     char input[WR_META_IN];
@@ -47,6 +59,7 @@ typedef struct {
 extern const wr_meta_limits_t wr_meta_default_limits;
 
 void wr_meta_close(wr_connection_t *connection);
+void wr_meta_abandon(wr_connection_t *connection);
 
 /* As the members of wr_transport_t. */
 void wr_meta_send(wr_connection_t *connection, wr_request_t **requests, size_t count,

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "net/stream.h"
 
 void wr_meta_exchange_init(wr_meta_exchange_t *exchange, const char *label,
                            const wr_meta_stub_t *stub, const wr_meta_limits_t *limits, char *buffer,
@@ -88,7 +89,10 @@ static void put_value(wr_meta_exchange_t *exchange, window_t *window, const wr_r
     if (length > WR_META_SMALL) {
         close_piece(exchange, window);
         add_piece(exchange, request->value.data, length);
-    } else if (length > 0) {
+        add_piece(exchange, WR_LINE_END, WR_LINE_END_SIZE);
+        return;
+    }
+    if (length > 0) {
         memcpy(window->at, request->value.data, length);
         window->at += length;
     }
@@ -144,7 +148,7 @@ size_t wr_meta_list_length(wr_meta_exchange_t *exchange, size_t index) {
 }
 
 static bool has_room(const wr_meta_exchange_t *exchange, const window_t *window, size_t bytes) {
-    return exchange->pieces_end + 3 <= WR_META_PIECES &&
+    return exchange->pieces_end + 4 <= WR_META_PIECES &&
            (size_t)(exchange->out + WR_META_OUT - window->at) >= bytes;
 }
 

@@ -9,12 +9,13 @@
 #include "net/meta_connection.h"
 
 /*
- * Begins to connect. `label` starts every text and outlives the connection;
+ * Begins to connect to `server`, which is asked for what TLS wants to know (NULL:
+ * no TLS). `label` starts every text and outlives the connection;
  * `ask`: whether the server knows the meta commands is to be found out, too. OK
  * and *connection, to be stepped; CONNECT_FAILED, OUT_OF_MEMORY.
  */
-warmring_status_t wr_meta_open(const wr_meta_options_t *options, const char *label,
-                               const wr_address_t *address, bool ask,
+warmring_status_t wr_meta_open(const wr_meta_options_t *options, wr_server_t *server,
+                               const char *label, const wr_address_t *address, bool ask,
                                wr_meta_connection_t **connection);
 
 /*
@@ -35,6 +36,25 @@ warmring_status_t wr_meta_socket(const char *label, const wr_address_t *address,
 warmring_status_t wr_meta_connect_step(wr_meta_connection_t *connection, short ready,
                                        wr_wait_t *wait);
 warmring_status_t wr_meta_connect_expire(wr_meta_connection_t *connection);
+
+/* For a stage in which a send or a receive ended with that: what the cipher has
+ * to say about it is a refusal. */
+warmring_status_t wr_meta_open_lost(const wr_meta_connection_t *connection, ssize_t result);
+
+/* Sends a command, which is short, whole. OK or as wr_meta_open_lost(), for what
+ * the server has said before it hung up. */
+warmring_status_t wr_meta_open_send(wr_meta_connection_t *connection, const char *command,
+                                    size_t length);
+
+/* What may be wrong where a server does not answer, for the end of a text. */
+const char *wr_meta_open_hint(const wr_meta_connection_t *connection);
+
+/* The handshake, and who we are: meta_secure.c. */
+warmring_status_t wr_meta_tls_step(wr_meta_connection_t *connection, short ready, wr_wait_t *wait);
+warmring_status_t wr_meta_tls_expire(wr_meta_connection_t *connection);
+warmring_status_t wr_meta_login_step(wr_meta_connection_t *connection, short ready,
+                                     wr_wait_t *wait);
+warmring_status_t wr_meta_login_expire(wr_meta_connection_t *connection);
 
 /*
  * Whether the server at the other end knows the meta commands as this

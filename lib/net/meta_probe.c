@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/fail.h"
 #include "base/number.h"
@@ -48,6 +47,12 @@ static void keep_version(wr_meta_opening_t *probe, const wr_meta_reply_t *reply)
     probe->too_old = is_too_old(probe->version);
 }
 
+/* libmemcached is no way out where it lacks what was asked for. */
+static const char *remedy_of(const wr_meta_connection_t *connection) {
+    bool is_plain = connection->opening.tls == NULL && connection->opening.login.line == NULL;
+    return is_plain ? REMEDY : "neither TLS nor a login goes through libmemcached";
+}
+
 static const char *version_of(const wr_meta_connection_t *connection) {
     return connection->opening.version[0] != '\0' ? connection->opening.version : "unknown";
 }
@@ -55,8 +60,8 @@ static const char *version_of(const wr_meta_connection_t *connection) {
 static warmring_status_t fail_old(const wr_meta_connection_t *connection) {
     return wr_fail(WARMRING_NOT_SUPPORTED,
                    "%s: version %s does not know the meta commands as needed: "
-                   "upgrade it to memcached 1.6.13 or later, or " REMEDY,
-                   connection->exchange.label, version_of(connection));
+                   "upgrade it to memcached 1.6.13 or later, or %s",
+                   connection->exchange.label, version_of(connection), remedy_of(connection));
 }
 
 static warmring_status_t judge(wr_meta_connection_t *connection, const wr_meta_reply_t *reply) {
@@ -69,8 +74,7 @@ static warmring_status_t judge(wr_meta_connection_t *connection, const wr_meta_r
         return connection->opening.too_old ? fail_old(connection) : WARMRING_OK;
     case WR_META_CLIENT_ERROR:
         return wr_fail(WARMRING_AUTH_FAILED,
-                       "%s: CLIENT_ERROR %.*s: the server wants a login: " REMEDY
-                       " and credentials",
+                       "%s: CLIENT_ERROR %.*s: the server wants a login: set user and password",
                        connection->exchange.label, (int)reply->text.length, reply->text.data);
     case WR_META_ERROR:
         if (reply->text.length == 0) {
@@ -86,18 +90,24 @@ static warmring_status_t judge(wr_meta_connection_t *connection, const wr_meta_r
     }
 }
 
-static warmring_status_t fail_lost(const wr_meta_connection_t *connection) {
-    return wr_fail(WARMRING_CONNECTION_LOST, "%s: connection lost: %m", connection->exchange.label);
-}
-
-static warmring_status_t fail_closed(const wr_meta_connection_t *connection, bool reset) {
-    if (reset && connection->opening.version[0] == '\0') {
-        return fail_lost(connection);
+static warmring_status_t fail_closed(const wr_meta_connection_t *connection, ssize_t result) {
+    bool is_silent = connection->opening.version[0] == '\0';
+    if (result < 0 && is_silent) {
+        return wr_meta_open_lost(connection, result);
     }
     return wr_fail(WARMRING_NOT_SUPPORTED,
                    "%s: closed the connection on a meta command, as a proxy does that does "
-                   "not know them (version %s): " REMEDY,
-                   connection->exchange.label, version_of(connection));
+                   "not know them (version %s): %s%s",
+                   connection->exchange.label, version_of(connection), remedy_of(connection),
+                   is_silent ? wr_meta_open_hint(connection) : "");
+}
+
+/* A server that wants TLS may say so in its own way. */
+static bool is_alert(const wr_meta_connection_t *connection) {
+    const wr_meta_reader_t *reader = &connection->exchange.reader;
+    static const char alert[] = {0x15, 0x03};
+    return reader->end - reader->start >= sizeof alert &&
+           memcmp(reader->buffer + reader->start, alert, sizeof alert) == 0;
 }
 
 static warmring_status_t judge_all(wr_meta_connection_t *connection) {
@@ -119,28 +129,23 @@ static warmring_status_t judge_all(wr_meta_connection_t *connection) {
                          connection->exchange.label);
 }
 
-static warmring_status_t ask(wr_meta_connection_t *connection) {
-    static const char question[] = "version\r\nmn\r\n";
-    ssize_t length =
-        send(connection->descriptor, question, sizeof question - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-    connection->opening.asked = true;
-    return length == (ssize_t)(sizeof question - 1) ? WARMRING_OK : fail_lost(connection);
-}
-
 static warmring_status_t take_answers(wr_meta_connection_t *connection, wr_wait_t *wait) {
     while (!connection->opening.answered) {
         struct iovec pieces[2];
         wr_meta_room(&connection->exchange.reader, pieces);
-        ssize_t length =
-            recv(connection->descriptor, pieces[0].iov_base, pieces[0].iov_len, MSG_DONTWAIT);
+        ssize_t length = wr_stream_receive(&connection->stream, pieces, 1, false);
         if (length == 0 || (length < 0 && errno != EAGAIN && errno != EINTR)) {
-            return fail_closed(connection, length < 0);
+            return fail_closed(connection, length);
         }
         if (length < 0) {
             wait->events = POLLIN;
             return WARMRING_OK;
         }
         wr_meta_filled(&connection->exchange.reader, (size_t)length);
+        if (is_alert(connection)) {
+            return wr_fail(WARMRING_PROTOCOL_ERROR, "%s: the server speaks TLS: set tls=1",
+                           connection->exchange.label);
+        }
         warmring_status_t status = judge_all(connection);
         if (status != WARMRING_OK) {
             return status;
@@ -155,13 +160,16 @@ warmring_status_t wr_meta_probe_step(wr_meta_connection_t *connection, short rea
     if (connection->opening.asked) {
         return take_answers(connection, wait);
     }
+    static const char question[] = "version\r\nmn\r\n";
     wait->events = POLLIN;
-    return ask(connection);
+    connection->opening.asked = true;
+    return wr_meta_open_send(connection, question, sizeof question - 1);
 }
 
 warmring_status_t wr_meta_probe_expire(wr_meta_connection_t *connection) {
     return wr_fail(WARMRING_TIMEOUT,
                    "%s: timed out waiting for the answer to version: if the server runs with "
-                   "-B binary, remove that or " REMEDY,
-                   connection->exchange.label);
+                   "-B binary, remove that or %s%s",
+                   connection->exchange.label, remedy_of(connection),
+                   wr_meta_open_hint(connection));
 }

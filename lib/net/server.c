@@ -65,6 +65,7 @@ void wr_server_release(wr_server_t *server) {
         return;
     }
     wr_pool_destroy(&server->pool);
+    wr_server_keep_session(server, NULL);
     wr_free(server->host);
     wr_free(server->address);
     wr_free(server);
@@ -84,6 +85,17 @@ uint16_t wr_server_port(const wr_server_t *server) {
 
 const wr_net_config_t *wr_server_config(const wr_server_t *server) {
     return server->config;
+}
+
+void *wr_server_take_session(wr_server_t *server) {
+    return atomic_exchange(&server->session, NULL);
+}
+
+void wr_server_keep_session(wr_server_t *server, void *session) {
+    void *before = atomic_exchange(&server->session, session);
+    if (before != NULL) {
+        server->config->transport->free_session(before);
+    }
 }
 
 uint64_t wr_server_id(const wr_server_t *server) {

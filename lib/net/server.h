@@ -18,8 +18,8 @@
 typedef struct {
     const wr_transport_t *transport; /* the one to try first */
     void *context;                   /* the transport's */
-    const wr_transport_t *other; /* for servers that do not know the first;
-                                    NULL: their refusal stands */
+    const wr_transport_t *other;     /* for servers that do not know the first;
+                                        NULL: their refusal stands */
     void *other_context;
     uint32_t connect_timeout_ms; /* 0: the deadline alone counts */
     uint32_t pool_max;
@@ -42,6 +42,12 @@ const char *wr_server_address(const wr_server_t *server);
 const char *wr_server_host(const wr_server_t *server);
 uint16_t wr_server_port(const wr_server_t *server);
 const wr_net_config_t *wr_server_config(const wr_server_t *server);
+
+/* What a transport keeps from one connection for the next: the last thing laid
+ * here, or NULL. Taken away, it is the caller's; laid here, the server's, which
+ * frees what it replaces by the transport's free_session(). */
+void *wr_server_take_session(wr_server_t *server);
+void wr_server_keep_session(wr_server_t *server, void *session);
 
 /* Unique in the process, growing with creation: the order in which batches
  * take connections. */

@@ -92,6 +92,9 @@ typedef struct wr_transport {
     short (*step)(wr_connection_t *connection, short ready);
     void (*expire)(wr_connection_t *connection);
 
+    /* Optional: frees what wr_server_keep_session() was given. */
+    void (*free_session)(void *session);
+
     /* Frees a copy of the context made for a client. */
     void (*free_context)(void *context);
 } wr_transport_t;

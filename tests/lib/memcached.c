@@ -196,11 +196,14 @@ static void become_memcached(const memcached_t *server, const char *path, pid_t 
     _exit(127);
 }
 
-/* Started with -B binary: it answers no text. */
-static bool is_binary(const memcached_t *server) {
+/* Started with -B binary, TLS or a login: it answers not everybody's text. */
+static bool is_closed_up(const memcached_t *server) {
+    static const char *const reasons[] = {"binary", "-Z", "-Y"};
     for (char **argument = server->arguments; *argument != NULL; argument++) {
-        if (strcmp(*argument, "binary") == 0) {
-            return true;
+        for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
+            if (strcmp(*argument, reasons[i]) == 0) {
+                return true;
+            }
         }
     }
     return false;
@@ -217,7 +220,7 @@ static bool accepts(const memcached_t *server) {
 /* Whether the server answers and is our child. One that answers no text has
  * to be, since the port is ours. */
 static bool is_ready(const memcached_t *server) {
-    if (is_binary(server)) {
+    if (is_closed_up(server)) {
         return accepts(server);
     }
     char reply[REPLY_SIZE];

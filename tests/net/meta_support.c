@@ -61,7 +61,7 @@ static warmring_status_t step_until_open(wr_meta_connection_t *connection, wr_de
             return status;
         }
         int left = wr_deadline_left_ms(deadline);
-        struct pollfd one = {.fd = wait.events != 0 ? connection->descriptor : -1,
+        struct pollfd one = {.fd = wait.events != 0 ? connection->stream.descriptor : -1,
                              .events = wait.events};
         int count = poll(&one, 1, wait.wake == 0 || left < 5 ? left : 5);
         if (count <= 0 && left == 0) {
@@ -76,7 +76,7 @@ static warmring_status_t open_within(const char *address, uint32_t ms, bool ask,
     wr_meta_options_t options = {
         .limits = wr_meta_default_limits, .stub = {STUB_FLAGS, STUB_LIFETIME}, .keepalive = true};
     wr_address_t parsed = parse_address(address);
-    warmring_status_t status = wr_meta_open(&options, address, &parsed, ask, connection);
+    warmring_status_t status = wr_meta_open(&options, NULL, address, &parsed, ask, connection);
     if (status == WARMRING_OK) {
         (*connection)->base.transport = &bare;
         status = step_until_open(*connection, wr_deadline_in_ms(ms));
