@@ -102,7 +102,7 @@ static warmring_status_t read_all(wr_lines_t *lines, wr_dump_reader_t *reader, v
     }
 }
 
-warmring_status_t wr_server_dump(const wr_server_t *server, wr_dump_reader_t *reader, void *context,
+warmring_status_t wr_server_dump(wr_server_t *server, wr_dump_reader_t *reader, void *context,
                                  uint32_t silence_ms) {
     wr_lines_t *lines;
     wr_deadline_t deadline = wr_deadline_in_ms(silence_ms);

@@ -28,7 +28,7 @@ typedef bool wr_dump_reader_t(void *context, const wr_dump_item_t *item);
  * the server for must wait until the end: the crawler serves one list at a
  * time, and a list that is not read holds it up.
  */
-warmring_status_t wr_server_dump(const wr_server_t *server, wr_dump_reader_t *reader, void *context,
+warmring_status_t wr_server_dump(wr_server_t *server, wr_dump_reader_t *reader, void *context,
                                  uint32_t silence_ms);
 
 #endif

@@ -13,53 +13,50 @@
 #include "base/fail.h"
 #include "base/memory.h"
 #include "net/address.h"
-#include "net/meta_open.h"
+#include "net/meta_connection.h"
+#include "net/transport_meta.h"
 
 enum { ADDRESSES = 8, COMMAND_MAX = 128, RETRY_MS = 5 };
 
 /* ---- the socket ---------------------------------------------------------- */
 
-/* One step of opening, after a wait for what it needs. OK and *open when it is. */
-static warmring_status_t open_step(wr_connection_t *connection, wr_wait_t *wait,
-                                   wr_deadline_t deadline, bool *open) {
-    struct pollfd event = {.fd = wr_meta_descriptor(connection), .events = wait->events};
-    bool waits = wait->events != 0 || wait->wake != 0;
-    if (waits) {
-        int left = wr_deadline_left_ms(deadline);
-        int pause = wait->wake != 0 && left > RETRY_MS ? RETRY_MS : left;
-        if (poll(&event, 1, pause) <= 0 && wr_deadline_passed(deadline)) {
-            return wr_meta_open_expire(connection);
-        }
-    }
-    *wait = (wr_wait_t){0, 0};
-    warmring_status_t status = wr_meta_open_step(connection, waits ? event.revents : 0, wait);
-    *open = wait->events == 0 && wait->wake == 0;
-    return status;
+static bool is_ready(const wr_wait_t *wait) {
+    return wait->events == 0 && wait->wake == 0;
 }
 
-static warmring_status_t connect_to(const char *label, const wr_address_t *address,
+/* Waits for what opening needs; what poll() found. */
+static short await_opening(const wr_connection_t *connection, const wr_wait_t *wait,
+                           wr_deadline_t deadline) {
+    struct pollfd event = {.fd = wr_meta_descriptor(connection), .events = wait->events};
+    int left = wr_deadline_left_ms(deadline);
+    return poll(&event, 1, wait->wake != 0 && left > RETRY_MS ? RETRY_MS : left) > 0 ? event.revents
+                                                                                     : 0;
+}
+
+static warmring_status_t connect_to(wr_server_t *server, const wr_address_t *address,
                                     wr_deadline_t deadline, wr_connection_t **connection) {
-    const wr_meta_options_t options = {.limits = wr_meta_default_limits};
-    wr_meta_connection_t *opened;
-    warmring_status_t status = wr_meta_open(&options, label, address, false, &opened);
+    const wr_net_config_t *config = wr_server_config(server);
+    const wr_transport_t *native = &wr_transport_meta;
+    warmring_status_t status = native->open_start(
+        config->transport == native ? config->context : NULL, server, address, false, connection);
     if (status != WARMRING_OK) {
         return status;
     }
     wr_wait_t wait = {0, 0};
-    bool open = false;
-    while (status == WARMRING_OK && !open) {
-        status = open_step(&opened->base, &wait, deadline, &open);
+    status = native->open_step(*connection, 0, &wait);
+    while (status == WARMRING_OK && !is_ready(&wait)) {
+        short ready = await_opening(*connection, &wait, deadline);
+        status = ready == 0 && wr_deadline_passed(deadline)
+                     ? native->open_expire(*connection)
+                     : native->open_step(*connection, ready, &wait);
     }
     if (status != WARMRING_OK) {
-        wr_meta_close(&opened->base);
-        return status;
+        native->close(*connection);
     }
-    *connection = &opened->base;
-    return WARMRING_OK;
+    return status;
 }
 
-warmring_status_t wr_lines_open(wr_lines_t **lines, const wr_server_t *server,
-                                wr_deadline_t deadline) {
+warmring_status_t wr_lines_open(wr_lines_t **lines, wr_server_t *server, wr_deadline_t deadline) {
     wr_address_t addresses[ADDRESSES];
     const char *label = wr_server_address(server);
     size_t count = 0;
@@ -75,14 +72,13 @@ warmring_status_t wr_lines_open(wr_lines_t **lines, const wr_server_t *server,
     }
     status = WARMRING_CONNECT_FAILED;
     for (size_t i = 0; i < count && status != WARMRING_OK; i++) {
-        status = connect_to(label, &addresses[i], wr_deadline_share(deadline, count - i),
+        status = connect_to(server, &addresses[i], wr_deadline_share(deadline, count - i),
                             &opened->connection);
     }
     if (status != WARMRING_OK) {
         wr_free(opened);
         return status;
     }
-    opened->descriptor = wr_meta_descriptor(opened->connection);
     opened->label = label;
     opened->start = opened->end = 0;
     *lines = opened;
@@ -91,22 +87,29 @@ warmring_status_t wr_lines_open(wr_lines_t **lines, const wr_server_t *server,
 
 void wr_lines_close(wr_lines_t *lines) {
     if (lines != NULL) {
-        wr_meta_close(lines->connection);
+        wr_transport_meta.close(lines->connection);
         wr_free(lines);
     }
 }
 
+static wr_stream_t *stream_of(const wr_lines_t *lines) {
+    return &((wr_meta_connection_t *)lines->connection)->stream;
+}
+
 static warmring_status_t lose(const wr_lines_t *lines, ssize_t result) {
-    return result == 0
-               ? wr_fail(WARMRING_CONNECTION_LOST, "%s: connection lost (closed by the server)",
-                         lines->label)
-               : wr_fail(WARMRING_CONNECTION_LOST, "%s: connection lost (%m)", lines->label);
+    char buffer[128];
+    return wr_fail(WARMRING_CONNECTION_LOST, "%s: connection lost (%s)", lines->label,
+                   result == 0 ? "closed by the server"
+                               : wr_stream_error(stream_of(lines), buffer, sizeof buffer));
 }
 
 /* Waits for the socket; OK when it is worth another try. */
 static warmring_status_t await(const wr_lines_t *lines, short events, wr_deadline_t deadline) {
-    struct pollfd wait = {.fd = lines->descriptor, .events = events};
+    struct pollfd wait = {.fd = stream_of(lines)->descriptor, .events = events};
     int left = wr_deadline_left_ms(deadline);
+    if (events == POLLIN && wr_stream_has_more(stream_of(lines))) {
+        return WARMRING_OK;
+    }
     if (left == 0 || (poll(&wait, 1, left) == 0 && wr_deadline_passed(deadline))) {
         return wr_fail(WARMRING_TIMEOUT, "%s: no answer in time", lines->label);
     }
@@ -120,7 +123,8 @@ static bool is_later(ssize_t length) {
 warmring_status_t wr_lines_send(wr_lines_t *lines, const char *command, wr_deadline_t deadline) {
     size_t left = strlen(command);
     while (left > 0) {
-        ssize_t length = send(lines->descriptor, command, left, MSG_DONTWAIT | MSG_NOSIGNAL);
+        struct iovec piece = {(char *)command, left};
+        ssize_t length = wr_stream_send(stream_of(lines), &piece, 1);
         if (length > 0) {
             command += length;
             left -= (size_t)length;
@@ -141,8 +145,8 @@ static warmring_status_t receive(wr_lines_t *lines, wr_deadline_t deadline) {
     lines->end -= lines->start;
     lines->start = 0;
     for (;;) {
-        ssize_t length = recv(lines->descriptor, lines->buffer + lines->end,
-                              sizeof lines->buffer - lines->end, MSG_DONTWAIT);
+        struct iovec piece = {lines->buffer + lines->end, sizeof lines->buffer - lines->end};
+        ssize_t length = wr_stream_receive(stream_of(lines), &piece, 1, false);
         if (length > 0) {
             lines->end += (size_t)length;
             return WARMRING_OK;
@@ -225,8 +229,8 @@ static warmring_status_t read_stats(wr_lines_t *lines, wr_stat_reader_t *reader,
     }
 }
 
-warmring_status_t wr_server_stats(const wr_server_t *server, const char *group,
-                                  wr_stat_reader_t *reader, void *context, wr_deadline_t deadline) {
+warmring_status_t wr_server_stats(wr_server_t *server, const char *group, wr_stat_reader_t *reader,
+                                  void *context, wr_deadline_t deadline) {
     char command[COMMAND_MAX];
     wr_lines_t *lines;
     snprintf(command, sizeof command, "stats%s%.64s\r\n", group != NULL ? " " : "",

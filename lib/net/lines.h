@@ -16,15 +16,13 @@ enum { WR_LINE_MAX = 8192 };
 
 typedef struct {
     struct wr_connection *connection; /* a native one */
-    int descriptor;                   /* its */
-    const char *label; /* of the server, which must outlive the conversation */
-    size_t start, end; /* of what came and was not read yet */
+    const char *label;                /* of the server, which must outlive the conversation */
+    size_t start, end;                /* of what came and was not read yet */
     char buffer[2 * WR_LINE_MAX];
 } wr_lines_t;
 
 /* Connects. OK and *lines, to be closed; or a fault. */
-warmring_status_t wr_lines_open(wr_lines_t **lines, const wr_server_t *server,
-                                wr_deadline_t deadline);
+warmring_status_t wr_lines_open(wr_lines_t **lines, wr_server_t *server, wr_deadline_t deadline);
 /* NULL is fine. */
 void wr_lines_close(wr_lines_t *lines);
 
@@ -46,7 +44,7 @@ typedef void wr_stat_reader_t(void *context, const char *name, const char *value
  * OK once all was read; SERVER_ERROR with the server's words; the faults of
  * the functions above.
  */
-warmring_status_t wr_server_stats(const wr_server_t *server, const char *group,
-                                  wr_stat_reader_t *reader, void *context, wr_deadline_t deadline);
+warmring_status_t wr_server_stats(wr_server_t *server, const char *group, wr_stat_reader_t *reader,
+                                  void *context, wr_deadline_t deadline);
 
 #endif

@@ -186,7 +186,7 @@ static void read_clock(void *context, const char *name, const char *value) {
 }
 
 /* Whatever keeps a server from telling leaves -1. */
-static warmring_status_t probe_start(const wr_server_t *server, wr_deadline_t deadline,
+static warmring_status_t probe_start(wr_server_t *server, wr_deadline_t deadline,
                                      int64_t *started) {
     started_t seen = {-1, -1};
     wr_detail_t detail;
