@@ -185,6 +185,23 @@ static void check_bad_files(void) {
     warmring_file_free(other);
     warmring_topology_release(topology);
 
+    char *another = strdup(newer);
+    char *digit = strstr(another, "\"lag_s\": 60");
+    if (digit == NULL) {
+        tap_bail("no lag_s in %s", another);
+    }
+    digit[strlen("\"lag_s\": 60") - 1] = '1';
+    fleet_put_text(fleet->path, another);
+    check_fault("another text", "still of epoch 2");
+    free(another);
+    fleet_put_text(fleet->path, newer);
+    chmod(fleet->path, 0664);
+    check_fault("a group that may write", "its group may write to it");
+    chmod(fleet->path, 0644);
+    tap_status(warmring_tick(client, 100), WARMRING_OK, "no longer");
+    chmod(fleet->path, 0666);
+    check_fault("everybody may write", "everybody may write to it");
+
     tap_int((int64_t)fleet_epoch(client), 2, "epoch 2 stayed in force");
     fleet_put_text(fleet->path, newer);
     tap_status(warmring_tick(client, 100), WARMRING_OK, "the good file is back");
