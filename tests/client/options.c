@@ -48,6 +48,10 @@ static const struct {
     {"prefix", "a\r\nb", WARMRING_BAD_OPTION, "prefix: 'a??b'"},
     {"scope", "eu-west.1", WARMRING_OK, NULL},
     {"scope", "eu/west", WARMRING_BAD_OPTION, "scope: 'eu/west'"},
+    {"tls", "2", WARMRING_BAD_OPTION, "tls: '2'"},
+    {"tls_server_name", "cache.example", WARMRING_OK, NULL},
+    {"tls_server_name", "", WARMRING_OK, NULL},
+    {"tls_server_name", "a/b", WARMRING_BAD_OPTION, "tls_server_name: 'a/b'"},
     {"Deadline_ms", "1", WARMRING_BAD_OPTION, "'Deadline_ms'"},
     {"", "1", WARMRING_BAD_OPTION, "''"},
 };
@@ -92,12 +96,24 @@ int main(void) {
     tap_status(warmring_options_set(options, "hash_tag", "{"), WARMRING_OK, "half a hash tag");
     tap_status(warmring_open(&client, "127.0.0.1", options), WARMRING_BAD_OPTION, "is refused");
 #endif
+    tap_status(warmring_options_set(options, "tls", "1"), WARMRING_OK, "TLS");
+    tap_status(warmring_options_set(options, "transport", "auto"), WARMRING_OK, "and auto");
+#if WR_WITH_LIBMEMCACHED
+    tap_status(warmring_options_set(options, "hash_tag", ""), WARMRING_OK, "no hash tag");
+#endif
+#if WR_WITH_OPENSSL
+    tap_status(warmring_open(&client, "127.0.0.1", options), WARMRING_OK, "opens");
+    warmring_close(client);
+#else
+    tap_status(warmring_open(&client, "127.0.0.1", options), WARMRING_BAD_OPTION, "is refused");
+    tap_contains(warmring_error_detail(), "OpenSSL, which is not built in", "the text says why");
+#endif
     warmring_options_free(options);
 
     size_t names = 0;
     while (warmring_option_name(names) != NULL) {
         names++;
     }
-    tap_int((int64_t)names, 21, "options");
+    tap_int((int64_t)names, 28, "options");
     return tap_done();
 }
