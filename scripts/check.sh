@@ -51,6 +51,9 @@ fi
 if [[ ${WITHOUT:-} == libmemcached ]]; then
     name=bare
     arguments+=(--without-libmemcached)
+elif [[ ${WITHOUT:-} == openssl ]]; then
+    name=plain
+    arguments+=(--without-openssl)
 fi
 if [[ $compiler == *clang* ]]; then
     name=clang-${name}

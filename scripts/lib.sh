@@ -18,9 +18,11 @@ module libmemcached libmemcached-dev build
 header libhashkit-1.0/hashkit.h libmemcached-dev build
 module libxxhash libxxhash-dev build
 module libdeflate libdeflate-dev build
+module openssl libssl-dev build
 module jansson libjansson-dev build
 module yaml-0.1 libyaml-dev build
 command memcached memcached test
+command openssl openssl test
 command python3 python3 test
 command clang clang clang
 command groff groff-base test

@@ -86,7 +86,7 @@ begin() {
 # configure ARGUMENT...: in $build.
 configure() {
     bootstrap_if_needed &&
-        configure_in "$build" --without-libmemcached --enable-werror 'CFLAGS=-O1 -g' "$@"
+        configure_in "$build" --without-libmemcached --without-openssl --enable-werror 'CFLAGS=-O1 -g' "$@"
 }
 
 test_i386() {

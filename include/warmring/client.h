@@ -93,6 +93,18 @@ WARMRING_API void warmring_options_free(warmring_options_t *options);
  *                              than its owner, see warmring_file_read()
  *   reload_thread           0  1: a thread follows the topology file, so that
  *                              no call ever has to; see warmring_open_file()
+ *   tls                     0  1: TLS 1.2 or later, with every server (meta)
+ *   tls_ca_file                certificates that may have signed a server's, in
+ *                              PEM; empty: the system's
+ *   tls_certificate            the client's own, with its chain, in PEM
+ *   tls_key                    and its key, without a passphrase; empty: in the
+ *                              same file
+ *   tls_server_name            whom servers' certificates must be for; empty:
+ *                              the host of each as configured, or localhost
+ *                              behind a unix socket
+ *   user                       of the login that `memcached -Y` wants (meta),
+ *   password                   up to 255 bytes each; sent as they are unless
+ *                              there is tls
  *
  * Returns WARMRING_OK; BAD_OPTION for an unknown name, or a value that is
  * malformed or out of range: the detail text names the option, quotes the
@@ -112,10 +124,12 @@ WARMRING_API const char *warmring_option_name(size_t index);
 
 /*
  * Opens a client for the servers in `servers` (see warmring_topology_parse()).
- * NULL options mean all defaults; they are copied. No connection is made yet.
+ * NULL options mean all defaults; they are copied. No connection is made yet,
+ * but files that options name are read.
  *
  * Returns WARMRING_OK and stores the handle in *client; otherwise *client is
- * NULL: BAD_SERVER, BAD_OPTION, LIMIT_EXCEEDED, OUT_OF_MEMORY.
+ * NULL: BAD_SERVER, BAD_OPTION, LIMIT_EXCEEDED, NOT_SUPPORTED (tls or a login
+ * through libmemcached), OUT_OF_MEMORY.
  * Ownership: warmring_close(). Cost: builds the ring. Since 0.1.
  */
 WARMRING_API WARMRING_MUST_CHECK warmring_status_t
