@@ -5,7 +5,7 @@
 # ---- what is needed ----
 
 # kind, what is looked for, the Debian package that has it, what for:
-# "build" (all of it), "test", "clang", "dist" or "debian".
+# "build" (all of it), "test", "clang", "dist", "debian", "analyze" or "valgrind".
 needs='
 command make make build
 command gcc gcc build
@@ -32,6 +32,9 @@ command dpkg-buildpackage dpkg-dev debian
 command dh debhelper debian
 command fakeroot fakeroot debian
 command lintian lintian debian
+command clang-tidy clang-tidy analyze
+command cppcheck cppcheck analyze
+command valgrind valgrind valgrind
 '
 
 has_command() {

@@ -8,10 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#undef wr_fail
+#undef wr_fail_memory
+#undef wr_fail_null
+
 static _Thread_local char detail[WR_DETAIL_SIZE];
 
 static const char *const texts[] = {
-#define STATUS_TEXT(name, text) [WARMRING_##name] = text,
+#define STATUS_TEXT(name, text) [WARMRING_##name] = (text),
     WARMRING_STATUS_LIST(STATUS_TEXT)};
 
 static const char *const names[] = {

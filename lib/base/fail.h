@@ -30,6 +30,14 @@ const char *wr_system_text(int error, char *buffer, size_t size);
  * true. */
 bool wr_fail_null(const char *arguments, size_t index);
 
+/* Static analyzers see one file at a time; scripts/analyze.sh tells them that a
+ * failure does return its status. */
+#ifdef WR_ANALYZED
+#define wr_fail(status, ...) ((void)(wr_fail)(status, __VA_ARGS__), (status))
+#define wr_fail_memory() ((void)(wr_fail_memory)(), WARMRING_OUT_OF_MEMORY)
+#define wr_fail_null(arguments, index) ((void)(wr_fail_null)(arguments, index), true)
+#endif
+
 static inline bool wr_find_null(const void *const *arguments, size_t count, const char *names) {
     for (size_t i = 0; i < count; i++) {
         if (arguments[i] == NULL) {

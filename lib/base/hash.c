@@ -28,7 +28,7 @@ uint32_t wr_xxh32(const void *bytes, size_t length, uint32_t seed) {
 void wr_md5_words(const void *bytes, size_t length, uint32_t words[4]) {
     unsigned char digest[16];
     libhashkit_md5_signature(bytes, length, digest);
-    for (int i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 4; i++) {
         const unsigned char *b = digest + 4 * i;
         words[i] =
             (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 
-enum { USUAL = 64 * 1024, ALIGNMENT = _Alignof(max_align_t) };
+enum { USUAL = 64 * 1024, LARGE = 16 * USUAL, ALIGNMENT = _Alignof(max_align_t) };
 
 static wr_arena_block_t *add_block(wr_arena_t *arena, size_t length) {
     size_t capacity = length > USUAL ? length : USUAL;
@@ -66,7 +66,7 @@ void wr_arena_empty(wr_arena_t *arena) {
     while (*link != NULL) {
         wr_arena_block_t *block = *link;
         block->used = 0;
-        if (block->capacity > 16 * USUAL) {
+        if (block->capacity > LARGE) {
             *link = block->next;
             wr_free(block);
         } else {

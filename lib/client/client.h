@@ -110,6 +110,7 @@ static inline warmring_bytes_t wr_key_prefixed(const warmring_t *client, warmrin
         return key;
     }
     memcpy(buffer, client->options.prefix, prefix);
+    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): wr_key_check() refuses NULL */
     memcpy(buffer + prefix, key.data, key.length);
     return (warmring_bytes_t){buffer, prefix + key.length};
 }

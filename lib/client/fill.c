@@ -6,7 +6,7 @@
 
 bool wr_fill_expiration(const wr_operation_t *operation, const wr_request_t *original,
                         wr_time_t asked_at, uint32_t *expiration) {
-    static const int64_t longest = 30 * 24 * 3600; /* more would be a Unix time */
+    static const int64_t longest = INT64_C(30) * 24 * 3600; /* more would be a Unix time */
     static const wr_time_t second = 1000000000;
     int64_t left = (int64_t)operation->client->options.fill_ttl_s;
     *expiration = 0;

@@ -114,7 +114,7 @@ static int64_t cut(int64_t expiration, int64_t longest) {
 }
 
 warmring_status_t wr_expiration_make(const warmring_t *client, int64_t expiration, uint32_t *made) {
-    static const int64_t longest_relative = 30 * 24 * 3600;
+    static const int64_t longest_relative = INT64_C(30) * 24 * 3600;
     if (expiration < 0) {
         return wr_fail(WARMRING_BAD_ARGUMENT,
                        "expiration %" PRId64 ": it is 0 (never) or a positive number of seconds",

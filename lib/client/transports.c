@@ -84,6 +84,7 @@ warmring_status_t wr_transports_make(const warmring_options_t *options, const vo
                                      wr_net_config_t *net) {
     const wr_transport_choice_t *choice = wr_transport_choice(options->transport);
     const char *special = needs_meta(options);
+    /* NOLINTNEXTLINE(-Wanalyzer-null-dereference): an option that names none is refused */
     net->transport = choice->first->transport;
     if (special != NULL && choice->first != &meta) {
         return wr_fail(WARMRING_NOT_SUPPORTED,

@@ -18,6 +18,7 @@
 #include "base/memory.h"
 #include "topology/file.h"
 
+#undef wr_fail_file
 warmring_status_t wr_fail_file(const char *path, const char *what, int error) {
     enum { SHOWN = 300 };
     char buffer[128];

@@ -29,5 +29,9 @@ warmring_status_t wr_content_read_from(wr_content_t *content, int descriptor, co
 
 /* BAD_FILE: "PATH: WHAT: the system's text of `error`". */
 warmring_status_t wr_fail_file(const char *path, const char *what, int error);
+#ifdef WR_ANALYZED
+#define wr_fail_file(path, what, error) \
+    ((void)(wr_fail_file)(path, what, error), WARMRING_BAD_FILE) /* as in base/fail.h */
+#endif
 
 #endif

@@ -59,9 +59,9 @@ static bool read_item(const char *line, char key[KEY_MAX], wr_dump_item_t *item)
     if (strncmp(line, "key=", 4) != 0) {
         return false;
     }
-    const char *text = find_field(line, "key=", &length);
-    item->key = (warmring_bytes_t){key, decode(text, length, key)};
-    text = find_field(line, "cas=", &length);
+    line += 4;
+    item->key = (warmring_bytes_t){key, decode(line, strcspn(line, " "), key)};
+    const char *text = find_field(line, "cas=", &length);
     return item->key.length != SIZE_MAX && text != NULL &&
            wr_parse_uint(text, length, UINT64_MAX, &item->cas);
 }
