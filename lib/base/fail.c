@@ -15,7 +15,7 @@
 static _Thread_local char detail[WR_DETAIL_SIZE];
 
 static const char *const texts[] = {
-#define STATUS_TEXT(name, text) [WARMRING_##name] = (text),
+#define STATUS_TEXT(name, text) [WARMRING_##name] = text,
     WARMRING_STATUS_LIST(STATUS_TEXT)};
 
 static const char *const names[] = {

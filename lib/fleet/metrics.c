@@ -81,7 +81,6 @@ static const counter_t client_counters[] = {
 
 enum { CLIENT_COUNTERS = sizeof client_counters / sizeof client_counters[0] };
 
-/* NOLINTNEXTLINE(bugprone-macro-parentheses): one term of a sum */
 #define ONE(name) +1
 _Static_assert(CLIENT_COUNTERS == 0 WARMRING_CLIENT_COUNTER_LIST(ONE), "a row for each counter");
 

@@ -368,7 +368,7 @@ static bool has_junk(const wr_meta_exchange_t *exchange) {
 }
 
 void wr_meta_absorb(wr_meta_exchange_t *exchange) {
-    wr_meta_reply_t reply;
+    wr_meta_reply_t reply = {0};
     const char *wrong = NULL;
     for (;;) {
         switch (wr_meta_next(&exchange->reader, &reply, &wrong)) {

@@ -111,7 +111,7 @@ static bool is_alert(const wr_meta_connection_t *connection) {
 }
 
 static warmring_status_t judge_all(wr_meta_connection_t *connection) {
-    wr_meta_reply_t reply;
+    wr_meta_reply_t reply = {0};
     const char *wrong;
     wr_meta_event_t event;
     while ((event = wr_meta_next(&connection->exchange.reader, &reply, &wrong)) == WR_META_LINE) {

@@ -214,7 +214,7 @@ void wr_detail_save(wr_detail_t *detail) {
     const char *text = warmring_error_detail();
     detail->text[0] = '\0';
     if (text[0] != '\0') {
-        strcpy(detail->text, text);
+        memcpy(detail->text, text, strlen(text) + 1);
     }
 }
 

@@ -30,7 +30,7 @@ static uint64_t packed_bytes(uint64_t count, unsigned width) {
 /* Eighths of bytes that all points take, blocks being of full size. */
 static uint64_t cost(uint64_t count, unsigned bucket_bits, unsigned member_bits) {
     uint64_t buckets = (uint64_t)1 << bucket_bits, block = (uint64_t)1 << BLOCK_BITS_MAX;
-    return count * (HASH_BITS - bucket_bits + member_bits) + 8 * buckets + 8 * 5 * buckets / block;
+    return count * (HASH_BITS - bucket_bits + member_bits) + 8 * buckets + buckets * 8 * 5 / block;
 }
 
 /* See "How many buckets?". */

@@ -134,7 +134,7 @@ static INLINE uint64_t top_at(const wr_points_t *points, uint64_t position) {
 static INLINE uint64_t search_pairs(const wr_points_t *points, wanted_t wanted) {
     uint64_t bit = wanted.start * points->width;
     uint64_t found = (uint64_t)1 << wanted.length;
-    for (unsigned i = 0; i < WINDOW; i += 2, bit += 2u * points->width) {
+    for (unsigned i = 0; i < WINDOW; i += 2, bit += 2 * (uint64_t)points->width) {
         uint64_t pair = wr_bits_word(points->packed, bit);
         unsigned rise = points->rise - (unsigned)(bit & 7);
         found |= (uint64_t)(pair << rise >= wanted.top) << i;

@@ -15,6 +15,7 @@ size_t wr_twemproxy_identity(const wr_member_t *member, char *bytes) {
     }
     const char *text = member->name != NULL ? member->name : member->host;
     size_t length = strlen(text);
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): these bytes have a length */
     memcpy(bytes, text, length);
     return length;
 }
