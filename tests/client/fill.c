@@ -49,7 +49,7 @@ int main(void) {
     client.options.fill_ttl_s = 60;
     tap_ok(expiration_of(WR_TTL_UNKNOWN, 900, &expiration), "where nobody can tell");
     tap_int(expiration, 60, "it is fill_ttl_s");
-    client.options.max_ttl_s = 100;
+    atomic_store(&client.limits.max_ttl_s, 100);
     tap_ok(expiration_of(WR_TTL_NEVER, 0, &expiration), "with a declared longest TTL");
     tap_int(expiration, 100, "it is that");
     return tap_done();
