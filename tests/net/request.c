@@ -272,7 +272,21 @@ static void check_without_cas(wr_net_config_t *config) {
     fixture_free(fixture);
 }
 
+/* A question made in place leaves nothing of what was there. */
+static void check_ask(void) {
+    wr_request_t request;
+    memset(&request, 1, sizeof request);
+    wr_ask(&request, server, WR_GET, (warmring_bytes_t){"key", 3});
+    tap_ok(!request.noreply && !request.wants_ttl && !request.unbiased && !request.patient,
+           "a question made in place: no mode is left");
+    tap_ok(request.value.data == NULL && request.value.length == 0 && request.flags == 0 &&
+               request.expiration == 0 && request.cas == 0 && request.delta == 0 &&
+               request.initial == NULL && request.sink == NULL && request.opened_before == 0,
+           "nor anything else");
+}
+
 int main(void) {
+    check_ask();
     fixture_t *fixture = fixture_start(2, NULL);
     size_t local = fixture_add_unix(fixture);
     memcached_st *memc = memcached_create(NULL);
