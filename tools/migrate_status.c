@@ -39,9 +39,9 @@ static bool is_going_back(const fleet_t *fleet, const json_t *text) {
 
 static const char *clock_text(text_t *text, int64_t ms) {
     time_t seconds = (time_t)(ms / 1000);
-    struct tm local;
-    if (localtime_r(&seconds, &local) == NULL ||
-        strftime(text->text, sizeof text->text, "%Y-%m-%d %H:%M:%S", &local) == 0) {
+    struct tm parts;
+    if (gmtime_r(&seconds, &parts) == NULL ||
+        strftime(text->text, sizeof text->text, "%Y-%m-%d %H:%M:%S UTC", &parts) == 0) {
         snprintf(text->text, sizeof text->text, "%lld", (long long)ms);
     }
     return text->text;
@@ -111,7 +111,7 @@ static void print_next(const fleet_t *fleet, bool back) {
                onward[phase].operand);
     }
     if (phase == WARMRING_SETTLING) {
-        printf("     sooner  warmring sweep %s --delete\n"
+        printf("     sooner  warmring sweep %s --delete --hashed-by-key\n"
                "             warmring migrate finish %s --settled\n",
                fleet->path, fleet->path);
     } else if (phase != WARMRING_STABLE) {

@@ -91,7 +91,7 @@ says out 'phase DRAINING already'
 told "$steps"
 
 # A clock that was wrong is told of, and waits are not cut short.
-sed -i "s/^\( *\"since\": \)[0-9]*/\1$(($(date +%s) + 7200))000/" "$file"
+sed -i "s/^\( *\"since\": \)[0-9]*/\1$(($(date +%s) + 7260))000/" "$file"
 interrupted migrate finish "$file" --yes
 says err 'DRAINING begins in 2 h'
 says err 'is wrong'

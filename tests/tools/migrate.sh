@@ -111,6 +111,7 @@ json 'it["rollout"] == {"all": 1000, "scopes": {"berlin": 2500, "oslo": it["roll
     5 <= it["rollout"]["scopes"]["oslo"] <= 1000 and it["steps"] == 2' 'scopes have their own, no steps'
 ends 0 migrate status "$file"
 says out 'berlin'
+says out ' UTC'
 says out 'on its way to 0.05 %'
 keep
 ends 1 migrate warm "$file" 5 --scope 'a b' --yes
@@ -170,7 +171,7 @@ age "$file"
 "$tool" migrate finish "$file" --yes >"$scratch/out" 2>"$scratch/err"
 tap_ok $? 'finish'
 says out 'phase CLOSING'
-says out 'warmring sweep'
+says out "warmring sweep $file --delete --hashed-by-key"
 in_phase "$file" SETTLING
 [ $(($(field "$file" since) - began)) -ge 6100 ]
 tap_ok $? '  CLOSING lasted as long as it has to: the hold, the life of a lease, a second'
