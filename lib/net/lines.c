@@ -27,7 +27,8 @@ static bool is_ready(const wr_wait_t *wait) {
 /* Waits for what opening needs; what poll() found. */
 static short await_opening(const wr_connection_t *connection, const wr_wait_t *wait,
                            wr_deadline_t deadline) {
-    struct pollfd event = {.fd = wr_meta_descriptor(connection), .events = wait->events};
+    int descriptor = wait->events != 0 ? wr_meta_descriptor(connection) : -1;
+    struct pollfd event = {.fd = descriptor, .events = wait->events};
     int left = wr_deadline_left_ms(deadline);
     return poll(&event, 1, wait->wake != 0 && left > RETRY_MS ? RETRY_MS : left) > 0 ? event.revents
                                                                                      : 0;

@@ -83,8 +83,11 @@ void wr_meta_expire(wr_connection_t *connection) {
 static ssize_t receive_once(wr_meta_connection_t *connection, bool waits, size_t *room) {
     struct iovec pieces[2];
     int count = wr_meta_room(&connection->exchange.reader, pieces);
-    *room = pieces[0].iov_len + (count == 1 ? 0 : pieces[1].iov_len);
     ssize_t length = wr_stream_receive(&connection->stream, pieces, (size_t)count, waits);
+    *room = pieces[0].iov_len;
+    if (count > 1) {
+        *room += pieces[1].iov_len;
+    }
     if (length > 0) {
         wr_meta_filled(&connection->exchange.reader, (size_t)length);
         wr_meta_absorb(&connection->exchange);

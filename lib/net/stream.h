@@ -42,9 +42,13 @@ struct wr_stream {
     void *session;             /* the cipher's */
 };
 
+static inline bool wr_stream_is_ciphered(const wr_stream_t *stream) {
+    return __builtin_expect(stream->cipher != NULL, 0);
+}
+
 /* Sends without waiting; never a SIGPIPE. */
 static inline ssize_t wr_stream_send(wr_stream_t *stream, struct iovec *pieces, size_t count) {
-    if (stream->cipher != NULL) {
+    if (wr_stream_is_ciphered(stream)) {
         return stream->cipher->send(stream, pieces, count);
     }
     /* By the system msg_iovlen is an int or a size_t. */
@@ -58,7 +62,7 @@ static inline ssize_t wr_stream_send(wr_stream_t *stream, struct iovec *pieces, 
  * Less than there is room for means that nothing more is there. */
 static inline ssize_t wr_stream_receive(wr_stream_t *stream, struct iovec *pieces, size_t count,
                                         bool waits) {
-    if (stream->cipher != NULL) {
+    if (wr_stream_is_ciphered(stream)) {
         return stream->cipher->receive(stream, pieces, count, waits);
     }
     int flags = waits ? 0 : MSG_DONTWAIT;
@@ -71,7 +75,7 @@ static inline ssize_t wr_stream_receive(wr_stream_t *stream, struct iovec *piece
 
 /* Whether bytes may have come that poll() does not see. */
 static inline bool wr_stream_has_more(const wr_stream_t *stream) {
-    return stream->cipher != NULL && stream->cipher->has_more(stream);
+    return wr_stream_is_ciphered(stream) && stream->cipher->has_more(stream);
 }
 
 /* The text for the errno of a call that failed. */

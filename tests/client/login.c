@@ -36,7 +36,7 @@ static void write_file(void) {
 /* ---- memory ------------------------------------------------------------------- */
 
 /* Blocks with their size in front, so that they can be searched at the end. */
-enum { HEAD = 16 };
+enum { HEAD = 64 }; /* keeps what alignment there is */
 static _Atomic size_t leaks;
 
 static void *allocate(size_t size) {
