@@ -148,6 +148,11 @@ static warmring_status_t read_path(server_text_t *server, piece_t path) {
     if (path.length > WR_MAX_PATH) {
         return refuse(server->whole, "path", path, "longer than 107 bytes");
     }
+    for (size_t i = 0; i < path.length; i++) {
+        if ((unsigned char)path.at[i] <= 0x20 || path.at[i] == 0x7f) {
+            return refuse(server->whole, "path", path, "blanks and control bytes cannot be in it");
+        }
+    }
     return WARMRING_OK;
 }
 

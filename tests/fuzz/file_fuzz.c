@@ -8,8 +8,6 @@
  *
  * The first line of an import names its format.
  *
- *     clang -fsanitize=fuzzer,address -DWITH_LIBFUZZER=file_fuzz ... file_fuzz.c
- *
  * file_replay.c runs the committed corpora under make check.
  */
 #include "file_fuzz.h"
@@ -78,10 +76,3 @@ int import_fuzz(const uint8_t *bytes, size_t length) {
     warmring_import_free(import);
     return 0;
 }
-
-#ifdef WITH_LIBFUZZER
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
-    return WITH_LIBFUZZER(bytes, length);
-}
-#endif

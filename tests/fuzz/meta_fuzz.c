@@ -5,8 +5,6 @@
  * pipeline must end or wait for more, each status must be one of ours, and
  * every value lie whole in its room.
  *
- *     clang -fsanitize=fuzzer,address -DWITH_LIBFUZZER ... meta_fuzz.c
- *
  * meta_replay.c runs its committed corpus under make check.
  */
 #include "meta_fuzz.h"
@@ -124,10 +122,3 @@ int meta_fuzz(const uint8_t *bytes, size_t length) {
     free(run);
     return 0;
 }
-
-#ifdef WITH_LIBFUZZER
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
-    return meta_fuzz(bytes, length);
-}
-#endif

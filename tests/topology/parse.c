@@ -169,6 +169,8 @@ static const refusal_t refusals[] = {
     {"--SOCKET=\"/tmp/x", "\"/tmp/x", "not closed"},
     {"--SOCKET=\"\"", "", "absolute"},
     {"--SOCKET=\"tmp\"", "tmp", "absolute"},
+    {"--SOCKET=\"/tmp/a b\"", "/tmp/a b", "blanks"},
+    {"unix:/tmp/a\x7f", "/tmp/a?", "control"},
     {"--SOCKET=\"/tmp/x\"/7", "/7", "unexpected"},
     {"--SOCKET=\"/tmp/x\":7", ":7", "unexpected"},
     {"--SOCKET=\"/tmp/x/?7\"", "/tmp/x/?7", "behind the quotes"},
