@@ -62,7 +62,7 @@ static int64_t hold_of(const fleet_t *fleet, warmring_phase_t phase, bool back) 
     (void)warmring_file_settings(fleet->file, &settings);
     int64_t hold = (int64_t)settings.lag_s * 1000 + settings.max_deadline_ms + 1000;
     bool leases = phase == WARMRING_CLOSING || (phase == WARMRING_PREPARED && back);
-    return leases ? hold + ((settings.max_deadline_ms + 999) / 1000 + 3) * 1000 : hold;
+    return leases ? hold + (((int64_t)settings.max_deadline_ms + 999) / 1000 + 3) * 1000 : hold;
 }
 
 static void tell_journey(const fleet_t *fleet, const journey_t *journey) {
