@@ -128,7 +128,6 @@ static inline void wr_ask(wr_request_t *request, wr_server_t *server, wr_verb_t 
     request->wants_ttl = false;
     request->unbiased = false;
     request->patient = false;
-    request->unbiased = false;
     request->key = key;
     request->value = (warmring_bytes_t){NULL, 0};
     request->flags = 0;

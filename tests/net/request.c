@@ -272,21 +272,28 @@ static void check_without_cas(wr_net_config_t *config) {
     fixture_free(fixture);
 }
 
-/* A question made in place leaves nothing of what was there. */
-static void check_ask(void) {
+/* Whatever was in that memory, a question asks nothing but what it is told to. */
+static void test_ask(void) {
     wr_request_t request;
-    memset(&request, 1, sizeof request);
+    memset(&request, 0xff, sizeof request);
     wr_ask(&request, server, WR_GET, (warmring_bytes_t){"key", 3});
-    tap_ok(!request.noreply && !request.wants_ttl && !request.unbiased && !request.patient,
-           "a question made in place: no mode is left");
-    tap_ok(request.value.data == NULL && request.value.length == 0 && request.flags == 0 &&
-               request.expiration == 0 && request.cas == 0 && request.delta == 0 &&
-               request.initial == NULL && request.sink == NULL && request.opened_before == 0,
-           "nor anything else");
+    const void *choices[] = {&request.noreply, &request.wants_ttl, &request.unbiased,
+                             &request.patient};
+    for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++) {
+        unsigned char byte; /* 0xff is no bool to compare with */
+        memcpy(&byte, choices[i], 1);
+        tap_int(byte, 0, "ask: choice %zu", i);
+    }
+    tap_ok(request.server == server && request.verb == WR_GET, "ask: server and verb");
+    tap_bytes(request.key.data, request.key.length, "key", 3, "ask: key");
+    tap_ok(request.value.data == NULL && request.value.length == 0, "ask: no value");
+    tap_ok(request.sink == NULL && request.initial == NULL, "ask: no sink, no initial value");
+    tap_ok(request.flags == 0 && request.expiration == 0, "ask: no flags, no expiration");
+    tap_ok(request.cas == 0 && request.delta == 0, "ask: no cas, no delta");
+    tap_int(request.opened_before, 0, "ask: any connection");
 }
 
 int main(void) {
-    check_ask();
     fixture_t *fixture = fixture_start(2, NULL);
     size_t local = fixture_add_unix(fixture);
     memcached_st *memc = memcached_create(NULL);
@@ -310,6 +317,7 @@ int main(void) {
     check_without_cas(&ascii);
     check_without_cas(&binary);
 
+    test_ask();
     fixture_free(fixture);
     net_free(&meta);
     net_free(&ascii);
