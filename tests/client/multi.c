@@ -134,6 +134,43 @@ static void test_server_away(warmring_t *client, warmring_results_t *results, fi
     }
 }
 
+/* What stands on the servers has the prefix, what the caller sees has not; all
+ * of it counts for the length of a key. */
+static void test_prefix(warmring_t *bare, const char *servers, warmring_results_t *results) {
+    warmring_options_t *options = test_options();
+    tap_status(warmring_options_set(options, "prefix", "app:"), WARMRING_OK, "prefix");
+    warmring_t *client;
+    if (warmring_open(&client, servers, options) != WARMRING_OK) {
+        tap_bail("cannot open: %s", warmring_error_detail());
+    }
+    warmring_options_free(options);
+    tap_status(warmring_set_multi(client, entries, KEYS, results, NULL), WARMRING_OK,
+               "prefix: set all");
+    tap_int(wrong_items(results, WARMRING_OK), 0, "prefix: each is OK, under its own key");
+    tap_status(warmring_get_multi(bare, keys, KEYS, results, NULL), WARMRING_OK,
+               "prefix: without it");
+    tap_int(wrong_items(results, WARMRING_NOT_FOUND), 0, "prefix: nothing is there");
+    warmring_item_t item = WARMRING_ITEM_INIT;
+    tap_status(warmring_get(bare, "app:multi:9", 11, &item, NULL), WARMRING_OK,
+               "prefix: written out");
+    tap_bytes(item.value.data, item.value.length, "multi:9", 7, "prefix: its value");
+    warmring_item_clear(&item);
+    tap_status(warmring_get_multi(client, keys, KEYS, results, NULL), WARMRING_OK,
+               "prefix: get all");
+    tap_int(wrong_items(results, WARMRING_OK), 0, "prefix: each has its value");
+    static char longest[WARMRING_MAX_KEY];
+    memset(longest, 'k', sizeof longest);
+    warmring_bytes_t two[] = {{longest, sizeof longest - 4}, {longest, sizeof longest - 3}};
+    tap_status(warmring_get_multi(client, two, 2, results, NULL), WARMRING_BAD_KEY,
+               "prefix: it counts");
+    tap_status(warmring_results_at(results, 0)->status, WARMRING_NOT_FOUND, "prefix: 250 bytes");
+    tap_status(warmring_results_at(results, 1)->status, WARMRING_BAD_KEY, "prefix: 251 bytes");
+    tap_status(warmring_delete_multi(client, keys, KEYS, results, NULL), WARMRING_OK,
+               "prefix: delete all");
+    tap_int(wrong_items(results, WARMRING_OK), 0, "prefix: each was there");
+    warmring_close(client);
+}
+
 static void run_all(void) {
     fixture_t *fixture = fixture_start(4, NULL);
     warmring_results_t *results = warmring_results_create();
@@ -142,6 +179,8 @@ static void run_all(void) {
     test_round(client, results);
     test_round(client, results);
     test_bad_among_good(client, results);
+    fixture_flush(fixture);
+    test_prefix(client, fixture_servers(fixture), results);
     test_server_away(client, results, fixture);
     warmring_close(client);
     warmring_results_free(results);
