@@ -37,6 +37,7 @@ static warmring_status_t call_for_ms(warmring_t *client, const char *key, unsign
 }
 
 static void check_left_behind(void) {
+    static const char *const prefixed[] = {"prefix", "app:", NULL};
     const char *kind = test_transport();
     start();
     fleet_announce(fleet);
@@ -55,9 +56,10 @@ static void check_left_behind(void) {
     tap_contains(warmring_error_detail(), "0 steps", "%s: with its count", kind);
     tap_status(warmring_tick(client, 100), WARMRING_TOPOLOGY_STALE, "%s: tick says so", kind);
 
-    warmring_t *late = fleet_open_copy(copy, NULL);
+    warmring_t *late = fleet_open_copy(copy, prefixed);
     tap_status(store_key(late, "key", "value"), WARMRING_TOPOLOGY_STALE,
-               "%s: one that starts with the old file is told at its first call", kind);
+               "%s: one that starts with the old file is told at its first call, with a prefix too",
+               kind);
     fleet_put_text(copy, warmring_file_text(fleet->file));
     fleet_await(client, warmring_topology_epoch(fleet->file->topology));
     fleet_await(late, warmring_topology_epoch(fleet->file->topology));
@@ -213,6 +215,10 @@ static void check_junk(void) {
     char key[64];
     start();
     warmring_t *client = fleet_open(fleet, NULL);
+    snprintf(key, sizeof key, "warmring:%016" PRIx64 ":steps", fleet->file->id ^ 1);
+    raw_store(fleet->fixture, 0, key, 0, 0, "1000");
+    tap_status(call_for_ms(client, "key", LOOK), WARMRING_OK,
+               "%s: another fleet's count is not ours", kind);
     snprintf(key, sizeof key, "warmring:%016" PRIx64 ":steps", fleet->file->id);
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         raw_store(fleet->fixture, 0, key, 0, 0, values[i]);
