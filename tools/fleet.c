@@ -221,7 +221,7 @@ int fleet_wait(const fleet_t *fleet, warmring_step_t step) {
         }
         tell_left(left, phase, first);
         first = false;
-        int64_t pause = left < 1000 ? left : 1000;
+        long pause = left < 1000 ? (long)left : 1000;
         nanosleep(&(struct timespec){pause / 1000, pause % 1000 * 1000000}, NULL);
         int result = fleet_unchanged(fleet);
         if (result != ENDED_WELL) {

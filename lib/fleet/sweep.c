@@ -130,7 +130,7 @@ static void keep_rate(const sweep_t *sweep) {
         sweep->begun + (wr_time_t)((double)sweep->asked / (double)sweep->how->rate * 1000000000.0);
     wr_time_t wait = due - wr_now();
     if (wait > 0) {
-        struct timespec pause = {wait / 1000000000, wait % 1000000000};
+        struct timespec pause = {(time_t)(wait / 1000000000), (long)(wait % 1000000000)};
         nanosleep(&pause, NULL);
     }
 }

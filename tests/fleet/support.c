@@ -37,7 +37,7 @@ unsigned fleet_clock_ms(void) {
 }
 
 void fleet_sleep_ms(unsigned milliseconds) {
-    struct timespec pause = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+    struct timespec pause = {(time_t)(milliseconds / 1000), (long)(milliseconds % 1000) * 1000000};
     nanosleep(&pause, NULL);
 }
 
@@ -136,7 +136,7 @@ uint64_t fleet_stat(const fleet_t *fleet, size_t server, const char *name) {
 static wr_watermark_t watermark_of(const fleet_t *fleet, size_t server) {
     char reply[256];
     uint64_t cas = 0;
-    fixture_raw(fleet->fixture, server, "set probe 0 1 1\r\nx\r\n", "STORED\r\n", reply,
+    fixture_raw(fleet->fixture, server, "set probe 0 60 1\r\nx\r\n", "STORED\r\n", reply,
                 sizeof reply);
     fixture_raw(fleet->fixture, server, "gets probe\r\n", "END\r\n", reply, sizeof reply);
     if (sscanf(reply, "VALUE probe 0 1 %" SCNu64, &cas) != 1) {

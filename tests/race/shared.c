@@ -108,6 +108,7 @@ int64_t race_now(void) {
 }
 
 void race_sleep_us(uint32_t microseconds) {
-    struct timespec pause = {microseconds / 1000000, microseconds % 1000000 * 1000L};
+    struct timespec pause = {(time_t)(microseconds / 1000000),
+                             (long)(microseconds % 1000000) * 1000};
     nanosleep(&pause, NULL);
 }
