@@ -49,7 +49,7 @@ static bool read_count(const fence_t *fence, uint64_t *steps) {
 }
 
 /* Runs the requests of those that are not done. */
-static void run_open(const announcement_t *announcement) {
+static void run_open(const announcement_t *announcement, wr_deadline_t deadline) {
     size_t count = 0;
     for (uint32_t i = 0; i < announcement->crew.count; i++) {
         if (!announcement->fences[i].done) {
@@ -57,10 +57,12 @@ static void run_open(const announcement_t *announcement) {
         }
     }
     if (count > 0) {
-        wr_run(announcement->queue, count, announcement->crew.deadline);
+        wr_run(announcement->queue, count, deadline);
     }
 }
 
+/* With half of what is left of the deadline: a server that hangs must not keep
+ * the others from being told. */
 static void look(announcement_t *announcement) {
     for (uint32_t i = 0; i < announcement->crew.count; i++) {
         fence_t *fence = &announcement->fences[i];
@@ -70,7 +72,7 @@ static void look(announcement_t *announcement) {
                                      announcement->key_length, &fence->sink.sink);
         }
     }
-    run_open(announcement);
+    run_open(announcement, wr_deadline_share(announcement->crew.deadline, 2));
 }
 
 /* From what was read to what has to be written. */
@@ -109,7 +111,7 @@ static bool leave(announcement_t *announcement) {
             answer(announcement, &announcement->fences[i], i);
         }
     }
-    run_open(announcement);
+    run_open(announcement, announcement->crew.deadline);
     for (uint32_t i = 0; i < announcement->crew.count; i++) {
         fence_t *fence = &announcement->fences[i];
         fence->done = fence->done || !is_contended(fence);
