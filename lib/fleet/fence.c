@@ -81,6 +81,21 @@ static bool fit_rests(wr_fence_t *fence, const wr_view_t *view) {
     return true;
 }
 
+/* Servers that hang while others answer are left alone for a while. Where none
+ * answers it may be this process that was slow, and nobody would tell it
+ * anything in the meantime. */
+static void give_rest(const round_t *round, uint32_t seats, wr_fence_t *fence, wr_time_t now) {
+    bool any = false;
+    for (uint32_t seat = 0; seat < seats; seat++) {
+        any = any || wr_is_answer(round->requests[seat].status);
+    }
+    for (uint32_t seat = 0; any && seat < seats; seat++) {
+        if (round->requests[seat].status == WARMRING_TIMEOUT) {
+            fence->ask_at[seat] = now + rest_of_hanging;
+        }
+    }
+}
+
 /* Asks every server that is up and answers; `question` but for the server. */
 static void ask_all(round_t *round, const wr_view_t *view, wr_fence_t *fence,
                     const wr_request_t *question, wr_deadline_t deadline) {
@@ -103,11 +118,7 @@ static void ask_all(round_t *round, const wr_view_t *view, wr_fence_t *fence,
         wr_run(round->queue, round->asked,
                wr_deadline_min(wr_deadline_share(deadline, 4), wr_deadline_in_ms(LONGEST_MS)));
     }
-    for (uint32_t seat = 0; seat < view->seats; seat++) {
-        if (round->requests[seat].status == WARMRING_TIMEOUT) {
-            fence->ask_at[seat] = now + rest_of_hanging;
-        }
-    }
+    give_rest(round, view->seats, fence, now);
 }
 
 /* ---- counts -------------------------------------------------------------------- */
