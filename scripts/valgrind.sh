@@ -19,6 +19,7 @@ set -euo pipefail
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$source/scripts/lib.sh"
 
+# shellcheck disable=SC2034 # found by the name of the tool
 memcheck='
 base/deadline base/fail base/fork base/hash base/memory base/number
 ring/errors ring/libmemcached ring/memory ring/modula ring/null ring/options ring/plan ring/ring
@@ -31,6 +32,7 @@ client/bad_input client/bad_input_keys client/basic client/exact client/fork cli
 client/mixed client/multi client/null client/options client/phases client/phases_fill
 client/phases_modify client/rollback
 '
+# shellcheck disable=SC2034
 helgrind='client/gate client/mixed client/phases_fill net/health net/pool topology/memory'
 
 tools=() tests=()
@@ -97,7 +99,7 @@ bootstrap_if_needed
 configure_in "$build" CC=gcc --enable-werror # as scripts/check.sh does
 for tool in "${tools[@]}"; do
     list=${tests[*]:-${!tool}}
-    # shellcheck disable=SC2086 # a list of tests
+    # shellcheck disable=SC2046,SC2086 # a list of tests
     step "compile for $tool" make -C "$build" -j "$(nproc)" \
         $(printf 'tests/%s.t ' $list)
     for name in $list; do
