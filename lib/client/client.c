@@ -181,7 +181,7 @@ warmring_status_t warmring_locate(warmring_t *client, const char *key, size_t ke
     return status;
 }
 
-static warmring_status_t flush_once(const wr_operation_t *operation) {
+static warmring_status_t flush_once(const wr_operation_t *operation, wr_deadline_t deadline) {
     warmring_status_t status = WARMRING_OK;
     uint32_t count = operation->view->seats;
     wr_request_t *requests = wr_calloc(count, sizeof *requests);
@@ -194,7 +194,7 @@ static warmring_status_t flush_once(const wr_operation_t *operation) {
         requests[i] = (wr_request_t){.server = operation->view->server[i], .verb = WR_FLUSH};
         queue[i] = &requests[i];
     }
-    wr_run(queue, count, operation->deadline);
+    wr_run(queue, count, deadline);
     for (uint32_t i = 0; i < count && status == WARMRING_OK; i++) {
         status = requests[i].status;
     }
@@ -211,9 +211,10 @@ warmring_status_t warmring_flush(warmring_t *client, const warmring_call_t *call
         return status;
     }
     bool migrating = warmring_topology_ring(operation.view->topology, WARMRING_NEW_RING) != NULL;
-    status = flush_once(&operation);
+    /* A server that hangs leaves time for the others' second turn. */
+    status = flush_once(&operation, wr_deadline_share(operation.deadline, migrating ? 2 : 1));
     if (migrating) {
-        warmring_status_t again = flush_once(&operation);
+        warmring_status_t again = flush_once(&operation, operation.deadline);
         status = status != WARMRING_OK ? status : again;
     }
     wr_operation_end(&operation);

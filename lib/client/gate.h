@@ -37,9 +37,12 @@ enum { WR_GATE_SLOTS = 2, WR_GATE_CLOSED = WR_GATE_SLOTS };
 typedef struct {
     _Atomic uint32_t current;
     _Atomic uint32_t last; /* as `current`, but for the closed gate */
+    char before[56];       /* wherever this lies, `current` and the users of each slot
+                              are in different lines of cache */
     struct {
-        _Alignas(64) _Atomic uint64_t users;
+        _Atomic uint64_t users;
         wr_view_t *view;
+        char behind[48];
     } slot[WR_GATE_SLOTS];
     _Atomic uint32_t generation; /* of the process, see base/fork.h */
     _Atomic uint32_t waiting;    /* publishers and operations that want a signal */
