@@ -85,7 +85,8 @@ forget_results "$build"
 begin=$SECONDS
 printf '  %-28s' 'test'
 status=0
-${runner[@]+"${runner[@]}"} make -C "$build" -j "$jobs" -k check \
+# Tests mostly wait: for servers, deadlines and holds.
+${runner[@]+"${runner[@]}"} make -C "$build" -j $((2 * jobs)) -k check \
     AM_COLOR_TESTS=no >>"$log" 2>&1 </dev/null || status=$?
 all=$(results "$build")
 passed=$(count_results PASS XFAIL <<<"$all")
