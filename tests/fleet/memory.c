@@ -12,37 +12,8 @@
 #include <warmring/fleet.h>
 #include <warmring/memory.h>
 
+#include "../lib/scarce.h"
 #include "../lib/tap.h"
-
-static long live;      /* blocks that are not freed */
-static long countdown; /* allocations until one fails; negative: none does */
-static bool failed;
-
-static bool refuse(void) {
-    if (countdown == 0) {
-        failed = true;
-        return true;
-    }
-    countdown -= countdown > 0;
-    return false;
-}
-
-static void *allocate(size_t size) {
-    void *block = refuse() ? NULL : malloc(size);
-    live += block != NULL;
-    return block;
-}
-
-static void *resize(void *block, size_t size) {
-    void *moved = refuse() ? NULL : realloc(block, size);
-    live += block == NULL && moved != NULL;
-    return moved;
-}
-
-static void release(void *block) {
-    live -= block != NULL;
-    free(block);
-}
 
 static char directory[] = "/tmp/warmring-memory-XXXXXX";
 static char path[64];

@@ -4,39 +4,10 @@
  * allocation failing until it succeeds, on real servers. Each failure is
  * OUT_OF_MEMORY, gives nothing and keeps nothing.
  */
+#include "../lib/scarce.h"
 #include "operator_support.h"
 
 #include <warmring/memory.h>
-
-static long live;      /* blocks that are not freed */
-static long countdown; /* allocations until one fails; negative: none does */
-static bool failed;
-
-static bool refuse(void) {
-    if (countdown == 0) {
-        failed = true;
-        return true;
-    }
-    countdown -= countdown > 0;
-    return false;
-}
-
-static void *allocate(size_t size) {
-    void *block = refuse() ? NULL : malloc(size);
-    live += block != NULL;
-    return block;
-}
-
-static void *resize(void *block, size_t size) {
-    void *moved = refuse() ? NULL : realloc(block, size);
-    live += block == NULL && moved != NULL;
-    return moved;
-}
-
-static void release(void *block) {
-    live -= block != NULL;
-    free(block);
-}
 
 static fixture_t *servers;
 static warmring_file_t *stable, *warming;

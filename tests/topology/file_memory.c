@@ -10,38 +10,8 @@
 
 #include <warmring/memory.h>
 
+#include "../lib/scarce.h"
 #include "file_support.h"
-
-static long live;      /* blocks that are not freed */
-static long countdown; /* allocations until one fails; negative: none does */
-static bool failed;
-
-static bool refuse(void) {
-    if (countdown == 0) {
-        failed = true;
-        errno = ENOMEM; /* as malloc() does */
-        return true;
-    }
-    countdown -= countdown > 0;
-    return false;
-}
-
-static void *allocate(size_t size) {
-    void *block = refuse() ? NULL : malloc(size);
-    live += block != NULL;
-    return block;
-}
-
-static void *resize(void *block, size_t size) {
-    void *moved = refuse() ? NULL : realloc(block, size);
-    live += block == NULL && moved != NULL;
-    return moved;
-}
-
-static void release(void *block) {
-    live -= block != NULL;
-    free(block);
-}
 
 static const warmring_topology_t *topology;
 static const warmring_file_t *stable, *warming;
