@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/lib/child.h"
 #include "tests/lib/tap.h"
 
 enum { THREADS = 4 };
@@ -19,15 +20,12 @@ static int generation_below(int depth) {
     if (depth == 0) {
         return (int)wr_fork_generation();
     }
-    pid_t child = fork();
+    pid_t child = child_fork(20);
     if (child == 0) {
         _exit(generation_below(depth - 1));
     }
-    int status = 0;
-    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) {
-        return -1;
-    }
-    return WEXITSTATUS(status);
+    int status = child_wait(child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 static void *watch(void *failed) {
@@ -69,16 +67,13 @@ static void test_lock(void) {
         tap_bail("no thread");
     }
     sem_wait(&held);
-    pid_t child = fork();
+    pid_t child = child_fork(20);
     if (child == 0) {
-        alarm(20);
         wr_fork_lock();
         wr_fork_unlock();
         _exit(0);
     }
-    int status = -1;
-    waitpid(child, &status, 0);
-    tap_int(status, 0, "the lock is free in the child");
+    tap_int(child_wait(child), 0, "the lock is free in the child");
     pthread_join(thread, NULL);
     wr_fork_lock();
     wr_fork_unlock();

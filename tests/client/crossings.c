@@ -10,11 +10,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "tests/lib/calls.h"
+#include "tests/lib/child.h"
 #include "tests/lib/fixture.h"
 #include "tests/lib/raw.h"
 #include "tests/lib/steps.h"
@@ -441,7 +441,6 @@ static void test_counters(plan_t *plan) {
 
 /* What the child finds wrong; 0: nothing. */
 static int be_child(plan_t *plan, const char *old, const char *ghost, const char *mine) {
-    alarm(60);
     answer_t answer = read_key(plan->client, old);
     if (strcmp(answer.value, "value") != 0) {
         return 1;
@@ -460,7 +459,6 @@ static int be_child(plan_t *plan, const char *old, const char *ghost, const char
 
 static void test_fork(plan_t *plan) {
     char old[CALLS_KEY_SIZE], ghost[CALLS_KEY_SIZE], mine[CALLS_KEY_SIZE];
-    int status = 0;
     open_plan(plan, options);
     moved_key(plan, "forked", ghost);
     steps_back(plan->client);
@@ -471,14 +469,11 @@ static void test_fork(plan_t *plan) {
     moved_key(plan, "forked", mine);
     raw_store(plan->fixture, O, old, 0, 0, "value");
     (void)read_key(plan->client, mine); /* connects */
-    pid_t child = fork();
+    pid_t child = child_fork(60);
     if (child == 0) {
         _exit(be_child(plan, old, ghost, mine));
     }
-    if (child < 0 || waitpid(child, &status, 0) != child) {
-        tap_bail("no child");
-    }
-    tap_int(status, 0, "a child forked in DRAINING fills, filters, stores and goes on");
+    tap_int(child_wait(child), 0, "a child forked in DRAINING fills, filters, stores and goes on");
     answer_t answer = read_key(plan->client, mine);
     tap_string(shown(&answer), "child's", "the parent, still in DRAINING, reads what it stored");
     answer = read_key(plan->client, ghost);

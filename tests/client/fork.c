@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tests/lib/calls.h"
+#include "tests/lib/child.h"
 #include "tests/lib/fixture.h"
 #include "tests/lib/steps.h"
 #include "tests/lib/tap.h"
@@ -134,25 +135,16 @@ static verdict_t work(warmring_t *client, const char *servers) {
     return first_of(verdict, read_many(client));
 }
 
-static verdict_t wait_for(pid_t child) {
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0) {
-    }
-    return WIFEXITED(status) ? (verdict_t)WEXITSTATUS(status) : BAD_GRANDCHILD;
-}
-
 static _Noreturn void be_child(warmring_t *client, const char *servers, unsigned number) {
-    alarm(CHILD_SECONDS);
     verdict_t verdict = number % 2 == 0 ? work(client, servers) : GOOD;
-    pid_t grandchild = number % 3 == 0 ? fork() : -1;
+    pid_t grandchild = number % 3 == 0 ? child_fork(CHILD_SECONDS) : -1;
     if (grandchild == 0) {
-        alarm(CHILD_SECONDS); /* is not inherited */
         verdict = work(client, servers);
         warmring_close(client);
         _exit((int)verdict);
     }
     if (grandchild > 0) {
-        verdict = first_of(verdict, wait_for(grandchild) == GOOD ? GOOD : BAD_GRANDCHILD);
+        verdict = first_of(verdict, child_wait(grandchild) == 0 ? GOOD : BAD_GRANDCHILD);
     }
     warmring_close(client);
     _exit((int)verdict);
@@ -161,16 +153,11 @@ static _Noreturn void be_child(warmring_t *client, const char *servers, unsigned
 /* ---- the parent ----------------------------------------------------------------------- */
 
 static void fork_once(const plan_t *plan, unsigned number, unsigned *failed) {
-    pid_t child = fork();
+    pid_t child = child_fork(CHILD_SECONDS);
     if (child == 0) {
         be_child(plan->client, fixture_servers(plan->fixture), number);
     }
-    if (child < 0) {
-        tap_bail("cannot fork");
-    }
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0) {
-    }
+    int status = child_wait(child);
     bool ended = WIFEXITED(status);
     if (!ended || WEXITSTATUS(status) != GOOD) {
         size_t verdict = ended ? (size_t)WEXITSTATUS(status) : 0;
@@ -271,19 +258,9 @@ static void run_all(void) {
     fixture_free(plan.fixture);
 }
 
-/* asan's allocator leaves its locks as another thread had them when it was
- * forked: the child waits for ever in its first malloc(). */
-#if defined(__SANITIZE_ADDRESS__)
-#define MALLOC_SURVIVES_FORK 0
-#elif defined(__has_feature)
-#define MALLOC_SURVIVES_FORK !__has_feature(address_sanitizer)
-#else
-#define MALLOC_SURVIVES_FORK 1
-#endif
-
 int main(void) {
-    if (!MALLOC_SURVIVES_FORK) {
-        tap_skip_all("under asan a child of a program with threads cannot allocate memory");
+    if (!child_may_allocate()) {
+        tap_skip_all(CHILD_MAY_NOT_ALLOCATE);
     }
     test_transports(run_all);
     return tap_done();

@@ -6,11 +6,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "client/gate.h"
 #include "net/transport_libmemcached.h"
+#include "tests/lib/child.h"
 #include "tests/lib/tap.h"
 
 enum { THREADS = 8 };
@@ -143,16 +143,14 @@ static void test_fork(void) {
     wr_gate_open(&gate, make_view(1));
     wr_gate_enter(&gate, wr_deadline_in_ms(1000), &slot);
     wr_gate_lock(&gate, wr_deadline_in_ms(0));
-    pid_t child = fork();
+    pid_t child = child_fork(20);
     if (child == 0) {
         bool good = wr_gate_lock(&gate, wr_deadline_in_ms(0)) &&
                     wr_gate_publish(&gate, make_view(2), true, wr_deadline_in_ms(0));
         wr_gate_free(&gate);
         _exit(good ? 0 : 1);
     }
-    int status = 0;
-    waitpid(child, &status, 0);
-    tap_ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child publishes at once");
+    tap_int(child_wait(child), 0, "the child publishes at once");
     wr_gate_unlock(&gate);
     wr_gate_leave(&gate, slot);
     wr_gate_free(&gate);

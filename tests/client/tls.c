@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <warmring/warmring.h>
 
 #include "tests/lib/certificates.h"
+#include "tests/lib/child.h"
 #include "tests/lib/fake_memcached.h"
 #include "tests/lib/fake_server.h"
 #include "tests/lib/fixture.h"
@@ -187,7 +187,7 @@ static void test_fork(void) {
     secure_t server = secure_start("good.pem", "");
     warmring_t *client = client_of(address_of(&server), usual);
     tap_status(warmring_set(client, "k", 1, "v", 1, 0, 0, NULL), WARMRING_OK, "the parent");
-    pid_t child = fork();
+    pid_t child = child_fork(60);
     if (child == 0) {
         bool good = true;
         for (int i = 0; i < 20; i++) {
@@ -196,9 +196,7 @@ static void test_fork(void) {
         warmring_close(client);
         _exit(good ? 0 : 1);
     }
-    int status = -1;
-    waitpid(child, &status, 0);
-    tap_int(status, 0, "the child has connections of its own");
+    tap_int(child_wait(child), 0, "the child has connections of its own");
     warmring_snapshot_t *snapshot = NULL;
     warmring_server_counters_t counters = {.size = sizeof counters};
     tap_status(get(client, "k", LONG_MS), WARMRING_OK, "the parent goes on");

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "faults.h"
+#include "tests/lib/child.h"
 
 static const fake_step_t good[] = {FAKE_MEMCACHED()};
 
@@ -119,16 +120,12 @@ static void check_end(case_t *c) {
 /* ---- what libmemcached cannot give --------------------------------------------- */
 
 static pid_t start_child(case_t *c) {
-    fflush(NULL);
-    pid_t pid = fork();
+    pid_t pid = child_fork(60);
     if (pid == 0) {
         int null = open("/dev/null", O_WRONLY);
         dup2(null, STDOUT_FILENO);
         dup2(null, STDERR_FILENO);
         _exit((int)run_it(c));
-    }
-    if (pid < 0) {
-        tap_bail("no child");
     }
     return pid;
 }

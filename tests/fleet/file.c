@@ -10,12 +10,12 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <warmring/fleet.h>
 
-#include "../lib/tap.h"
+#include "tests/lib/child.h"
+#include "tests/lib/tap.h"
 
 static char directory[] = "/tmp/warmring-file-XXXXXX";
 static char path[64], other[64];
@@ -209,8 +209,7 @@ static void test_link(void) {
 static void test_refused(void) {
     warmring_file_t *a = create("a=h1"), *b = edited(a, 2);
     write_file(path, warmring_file_text(a), 0644);
-    fflush(stdout);
-    pid_t child = fork();
+    pid_t child = child_fork(20);
     if (child == 0) {
         /* Not as root, and in a directory that is not ours. */
         if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) {
@@ -222,10 +221,9 @@ static void test_refused(void) {
                   : 1);
     }
     chmod(directory, 0555);
-    int status = 0;
-    waitpid(child, &status, 0);
+    int status = child_wait(child);
     chmod(directory, 0755);
-    tap_int(WEXITSTATUS(status), 0, "a directory that cannot be written to");
+    tap_int(status, 0, "a directory that cannot be written to");
     check_content(a, "unchanged");
     tap_int(files(), 1, "nothing is left behind");
     warmring_file_free(a);

@@ -4,20 +4,19 @@
  * parent's threads were doing, a child takes over the newest file and works.
  */
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/fleet/support.h"
 #include "tests/lib/calls.h"
+#include "tests/lib/child.h"
 #include "tests/lib/tap.h"
 #include "tests/lib/transports.h"
 
-enum { FORKS = 20, THREADS = 3 };
+enum { FORKS = 20, THREADS = 3, CHILD_SECONDS = 60 };
 
 static fleet_t *fleet;
 static warmring_t *client;
@@ -25,13 +24,12 @@ static _Atomic bool stop;
 
 /* Runs `body` in a child; its exit status. */
 static int in_child(int (*body)(void)) {
-    int status = 0;
-    pid_t child = fork();
+    pid_t child = child_fork(CHILD_SECONDS);
     if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
         _exit(body());
     }
-    return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    int status = child_wait(child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 /* The new file comes after the fork: the child finds it by itself. */
@@ -103,6 +101,10 @@ static void check_busy(const char *const *options) {
 static void run(void) {
     static const char *const thread[] = {"reload_thread", "1", NULL};
     check_idle(NULL);
+    if (!child_may_allocate()) {
+        tap_skip(CHILD_MAY_NOT_ALLOCATE);
+        return;
+    }
     check_idle(thread);
     check_busy(NULL);
     check_busy(thread);

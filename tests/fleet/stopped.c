@@ -14,18 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/fleet/support.h"
 #include "tests/lib/calls.h"
+#include "tests/lib/child.h"
 #include "tests/lib/raw.h"
 #include "tests/lib/steps.h"
 #include "tests/lib/tap.h"
 #include "tests/lib/transports.h"
 
-enum { THREADS = 1, FRESH_READS = 50, HOLD = 1100 };
+enum { THREADS = 1, FRESH_READS = 50, HOLD = 1100, CHILD_SECONDS = 120 };
 
 /* What the child says of its reads. */
 typedef struct {
@@ -63,7 +63,6 @@ static void note_read(const answer_t *answer) {
 
 /* Reads all the time. */
 _Noreturn static void read_on(const char *path) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     warmring_t *client = fleet_open_copy(path, NULL);
     for (;;) {
         bool judged = atomic_load(&report->judged);
@@ -76,7 +75,7 @@ _Noreturn static void read_on(const char *path) {
 }
 
 static pid_t start_child(const char *path) {
-    pid_t child = fork();
+    pid_t child = child_fork(CHILD_SECONDS);
     if (child == 0) {
         read_on(path);
     }

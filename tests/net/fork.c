@@ -4,15 +4,15 @@
  * and connections of its own, the parent's go on undisturbed.
  */
 #include "net.h"
+#include "tests/lib/child.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { THREADS = 6, FORKS = 30 };
+enum { THREADS = 6, FORKS = 30, CHILD_SECONDS = 20 };
 
 static wr_server_t *server;
 static atomic_bool stop;
@@ -46,7 +46,6 @@ static void *work(void *argument) {
 static int child(int number) {
     char key[32];
     snprintf(key, sizeof key, "child-%d", number);
-    alarm(20); /* a lock left behind would hang here */
     for (int i = 0; i < 5; i++) {
         if (!exchange(key, i)) {
             return 1;
@@ -64,13 +63,11 @@ static int child(int number) {
 static void check_forks(void) {
     int bad = 0;
     for (int i = 0; i < FORKS && bad < 2; i++) {
-        fflush(stdout);
-        pid_t pid = fork();
+        pid_t pid = child_fork(CHILD_SECONDS);
         if (pid == 0) {
             _exit(child(i));
         }
-        int status = -1;
-        waitpid(pid, &status, 0);
+        int status = child_wait(pid);
         if (status != 0) {
             tap_note("child %d: status %x", i, (unsigned)status);
             bad++;
@@ -108,6 +105,9 @@ static void run_all(void) {
 }
 
 int main(void) {
+    if (!child_may_allocate()) {
+        tap_skip_all(CHILD_MAY_NOT_ALLOCATE);
+    }
     test_transports(run_all);
     return tap_done();
 }
