@@ -18,10 +18,10 @@
 #include "tests/lib/traffic.h"
 #include "tests/lib/transports.h"
 
-enum { O = 0, N = 1, FILL_TTL = 7, WAIT_MS = 10000 };
+enum { O = 0, N = 1, FILL_TTL = 7, WAIT_MS = 30000 };
 
-static const char *const options[] = {"fill_ttl_s",      "7",     "deadline_ms", "9000",
-                                      "max_deadline_ms", "20000", NULL};
+static const char *const options[] = {"fill_ttl_s",      "7",     "deadline_ms", "30000",
+                                      "max_deadline_ms", "60000", NULL};
 
 typedef struct {
     fixture_t *fixture;
