@@ -23,6 +23,8 @@ module jansson libjansson-dev build
 module yaml-0.1 libyaml-dev build
 command memcached memcached test
 command openssl openssl test
+plugin libplain libsasl2-modules test
+plugin libsasldb libsasl2-modules-db test
 command python3 python3 test
 command clang clang clang
 command groff groff-base test
@@ -49,6 +51,11 @@ has_header() {
     local compiler=gcc
     has_command gcc || compiler=cc
     echo "#include <$1>" | "$compiler" -E -x c - >/dev/null 2>&1
+}
+
+# One of libsasl2's.
+has_plugin() {
+    compgen -G "/usr/lib/*/sasl2/$1.so*" >/dev/null || compgen -G "/usr/lib*/sasl2/$1.so*" >/dev/null
 }
 
 # missing_packages PURPOSE...: the Debian packages of what is not there.
