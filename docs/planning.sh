@@ -69,7 +69,7 @@ costs() {
 
 # The recommendation for weights in gigabytes.
 gigabytes() {
-    echo '```'
+    echo '```console'
     echo '$ warmring plan --servers gigabytes.txt --target 5%'
     "$warmring" plan --servers "$scratch/gigabytes" --target 5% | grep '^Recommended'
     echo '```'
@@ -77,7 +77,7 @@ gigabytes() {
 
 # What a change of density moves.
 density() {
-    echo '```'
+    echo '```console'
     echo '$ warmring diff --from 30.txt --to 30.txt --from-points 160 --to-points 387'
     "$warmring" diff --from "$scratch/30" --to "$scratch/30" --from-points 160 --to-points 387 |
         grep '^moved'

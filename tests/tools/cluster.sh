@@ -79,6 +79,17 @@ list() {
     done
 }
 
+# localized FILE: what a document says, with the addresses of these servers, and with
+# small settings where phases have to last for a time.
+localized() {
+    number=0
+    while [ "$number" -lt "$servers" ]; do
+        number=$((number + 1))
+        echo "s/10\.0\.0\.$number:11211/127.0.0.1:$(port_of "$number")/"
+    done >"$scratch/addresses"
+    sed -e 's/--lag 5 --max-deadline 2000/--lag 1 --max-deadline 100/' -f "$scratch/addresses" "$1"
+}
+
 # topology FILE MAX_TTL NUMBER[:WEIGHT]...: writes a topology file with small
 # settings: a phase has to last for 2.1 s.
 topology() {
