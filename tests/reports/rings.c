@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include <warmring/fleet.h>
 #include <warmring/plan.h>
 #include <warmring/warmring.h>
 
@@ -202,6 +203,8 @@ static const struct {
 /* Without brackets the last part could be a port: refused, not guessed. */
 static const char *const bare[] = {"::1", "::1:11211", "fd00::7", "name=fd00::7:11211:1"};
 
+/* What an address in brackets is in each string that servers are written in
+ * (values.c has the symptom, and talks to such a server). */
 static void strings_with_ipv6(void) {
     for (size_t i = 0; i < sizeof six / sizeof six[0]; i++) {
         warmring_topology_t *topology = parse(six[i].text, NULL);
@@ -237,6 +240,59 @@ static void edits_with_ipv6(void) {
     warmring_topology_release(three);
     warmring_topology_release(two);
     warmring_topology_release(one);
+}
+
+/* A topology file says what it was given, and reads it again. */
+static void files_with_ipv6(void) {
+    warmring_topology_t *topology = parse("[::1]:11212:2,near=[fd00::7],10.0.0.1", NULL);
+    warmring_file_t *file = NULL, *again = NULL;
+    tap_status(warmring_file_create(&file, topology, NULL, 0), WARMRING_OK, "a topology file");
+    const char *text = warmring_file_text(file);
+    tap_contains(text, "[::1]:11212", "has the address in its form");
+    tap_contains(text, "[fd00::7]", "and that of a named server");
+    tap_status(warmring_file_parse(&again, text, strlen(text), "again"), WARMRING_OK, "read again");
+    double moved = 1;
+    (void)!warmring_plan_moved(ring_of(topology), ring_of(warmring_file_topology(again)), &moved);
+    tap_ok(moved <= 0, "it owns every key alike");
+    warmring_file_free(again);
+    warmring_file_free(file);
+    warmring_topology_release(topology);
+}
+
+/* Configurations of others, in the form that each has for IPv6. */
+static const struct {
+    const char *format, *text, *section;
+} others[] = {
+    {"list", "[::1]:11211,10.0.0.1", NULL},
+    {"nginx", "upstream a { hash $k consistent; server [::1]:11211; server 10.0.0.1:11211; }", "a"},
+#if WR_WITH_LIBMEMCACHED
+    {"libmemcached", "--SERVER=[::1]:11211 --SERVER=10.0.0.1 --DISTRIBUTION=consistent", NULL},
+#endif
+#if WR_WITH_LIBMEMCACHED && WR_WITH_LIBYAML
+    {"twemproxy",
+     "a:\n  hash: fnv1a_64\n  distribution: ketama\n"
+     "  servers:\n   - ::1:11211:1\n   - 10.0.0.1:11211:1\n",
+     "a"},
+#endif
+};
+
+static void imports_with_ipv6(void) {
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        warmring_import_options_t options = WARMRING_IMPORT_OPTIONS_INIT;
+        warmring_import_t *import = NULL;
+        options.section = others[i].section;
+        tap_status(warmring_import(&import, others[i].format, others[i].text,
+                                   strlen(others[i].text), &options),
+                   WARMRING_OK, "IPv6 in a configuration: %s", others[i].format);
+        if (import != NULL) {
+            const warmring_topology_t *topology = warmring_import_topology(import);
+            tap_string(warmring_topology_server(topology, WARMRING_OLD_RING, 0)->host, "::1",
+                       "its host");
+            tap_string(warmring_topology_label(topology, WARMRING_OLD_RING, 0), "[::1]:11211",
+                       "its label");
+        }
+        warmring_import_free(import);
+    }
 }
 
 /* ---- one server twice ------------------------------------------------------- */
@@ -294,6 +350,8 @@ int main(void) {
     the_order_of_the_list();
     strings_with_ipv6();
     edits_with_ipv6();
+    files_with_ipv6();
+    imports_with_ipv6();
     test_transports(talk);
     return tap_done();
 }
