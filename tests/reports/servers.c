@@ -248,10 +248,10 @@ static void a_late_answer(void) {
  * EnyimMemcached #171). Here the call returns the fault, each key of that server
  * has it, too, and those of the others have their values. */
 static void a_partial_multi_get(bool hang) {
-    static const char *const options[] = {"deadline_ms", "1000", NULL};
     char text[MANY][CALLS_KEY_SIZE];
     warmring_bytes_t keys[MANY];
-    warmring_t *client = steps_open(fixture_servers(fixture), options);
+    warmring_call_t call = {.size = sizeof call, .deadline_ms = 1000};
+    warmring_t *client = test_open(fixture_servers(fixture));
     warmring_results_t *results = warmring_results_create();
     for (unsigned i = 0; i < MANY; i++) {
         keys[i].length = (size_t)snprintf(text[i], sizeof text[i], "part:%u", i);
@@ -262,7 +262,7 @@ static void a_partial_multi_get(bool hang) {
     }
     (hang ? fixture_stop : fixture_kill)(fixture, 1);
     const char *how = hang ? "stopped" : "dead";
-    warmring_status_t status = warmring_get_multi(client, keys, MANY, results, NULL);
+    warmring_status_t status = warmring_get_multi(client, keys, MANY, results, &call);
     tap_ok(status != WARMRING_OK && status != WARMRING_NOT_FOUND, "%s: one server is %s: %s",
            test_transport(), how, warmring_status_name(status));
     int failed = 0, served = 0, wrong = 0;
