@@ -124,12 +124,9 @@ static void do_at_once(const plan_t *plan, const edit_t *edit) {
 }
 
 static void do_warm(const plan_t *plan, const edit_t *edit) {
-    warmring_topology_t *next = NULL, *now = steps_present(plan->client);
     warmring_topology_t *target = edited(plan, edit);
-    demand(warmring_topology_migrate(now, target, &next));
+    steps_migrate(plan->client, target);
     warmring_topology_release(target);
-    warmring_topology_release(now);
-    steps_apply(plan->client, next);
     for (warmring_phase_t phase = WARMRING_WARMING; phase <= WARMRING_SETTLING; phase++) {
         pass(plan);
         steps_forward(plan->client, phase);

@@ -11,12 +11,6 @@
 
 #include "tests/lib/tap.h"
 
-#ifdef __has_feature
-#define HAS_FEATURE(name) __has_feature(name)
-#else
-#define HAS_FEATURE(name) 0
-#endif
-
 pid_t child_fork(unsigned seconds) {
     pid_t parent = getpid();
     fflush(stdout);
@@ -41,7 +35,7 @@ int child_wait(pid_t child) {
 }
 
 bool child_may_allocate(void) {
-#if defined(__SANITIZE_ADDRESS__) || HAS_FEATURE(address_sanitizer)
+#if defined(__SANITIZE_ADDRESS__) || CHILD_HAS_FEATURE(address_sanitizer)
     return false;
 #else
     return true;

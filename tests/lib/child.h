@@ -10,6 +10,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* Whether clang builds with a sanitizer; gcc has macros of its own for each. */
+#ifdef __has_feature
+#define CHILD_HAS_FEATURE(name) __has_feature(name)
+#else
+#define CHILD_HAS_FEATURE(name) 0
+#endif
+
 /* As fork(), called by the main thread, which bails when there is no child;
  * the child has `seconds` to live. What was printed is printed once. */
 pid_t child_fork(unsigned seconds);

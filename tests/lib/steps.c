@@ -53,14 +53,18 @@ static warmring_topology_t *parse(const char *servers) {
     return topology;
 }
 
-void steps_begin(warmring_t *client, const char *servers) {
+void steps_migrate(warmring_t *client, const warmring_topology_t *target) {
     warmring_topology_t *next = NULL;
     warmring_topology_t *present = steps_present(client);
-    warmring_topology_t *target = parse(servers);
     demand(warmring_topology_migrate(present, target, &next), "migrate");
-    warmring_topology_release(target);
     warmring_topology_release(present);
     steps_apply(client, next);
+}
+
+void steps_begin(warmring_t *client, const char *servers) {
+    warmring_topology_t *target = parse(servers);
+    steps_migrate(client, target);
+    warmring_topology_release(target);
 }
 
 void steps_flip(warmring_t *client, const char *servers) {

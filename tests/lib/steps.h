@@ -20,7 +20,8 @@ warmring_t *steps_open(const char *servers, const char *const *options);
 warmring_topology_t *steps_present(warmring_t *client);
 warmring_phase_t steps_phase(warmring_t *client);
 
-/* From STABLE to PREPARED, towards `servers`. */
+/* From STABLE to PREPARED, towards the ring of `target` or of `servers`. */
+void steps_migrate(warmring_t *client, const warmring_topology_t *target);
 void steps_begin(warmring_t *client, const char *servers);
 /* One step of the migration. */
 void steps_take(warmring_t *client, warmring_step_t step);
