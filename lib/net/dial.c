@@ -159,7 +159,15 @@ static void go_on(wr_dial_t *dial, short ready) {
         }
         return;
     }
+    bool hung_up = dial->connection->hung_up;
     close_connection(dial);
+    if (hung_up && !dial->asks_again) {
+        dial->asks_again = true;
+        status = start_try(dial);
+        if (status == WARMRING_OK) {
+            return;
+        }
+    }
     if (status == WARMRING_NOT_SUPPORTED && dial->server->config->other != NULL) {
         atomic_store(&dial->server->speech, WR_SPEECH_OTHER);
         dial->state = WR_DIAL_BLOCKS;
@@ -187,6 +195,7 @@ void wr_dial_start(wr_dial_t *dial, wr_server_t *server, wr_deadline_t resolved_
     dial->deadline = deadline;
     dial->connection = NULL;
     dial->tries = 0;
+    dial->asks_again = false;
     warmring_status_t status = resolve(server, resolved_by, &dial->resolved);
     if (status != WARMRING_OK) {
         fail(dial, status);

@@ -2,7 +2,8 @@
 /*
  * Opening a connection to a server: its name is resolved, its addresses are
  * tried one after another, each with an equal share of the time, and where
- * the server does not know the first transport the other is taken.
+ * the server does not know the first transport the other is taken. One that
+ * hangs up when it is asked may have ended just then, so it is asked once more.
  *
  * In steps, so that many can be driven side by side; what cannot be done in
  * steps is left to wr_dial_finish().
@@ -30,6 +31,7 @@ struct wr_dial {
     wr_wait_t wait;
     wr_time_t until; /* the end of the present try */
     size_t tries;    /* before it */
+    bool asks_again; /* the same address, since it hung up */
     wr_resolved_t resolved;
 };
 

@@ -90,11 +90,12 @@ static warmring_status_t judge(wr_meta_connection_t *connection, const wr_meta_r
     }
 }
 
-static warmring_status_t fail_closed(const wr_meta_connection_t *connection, ssize_t result) {
+static warmring_status_t fail_closed(wr_meta_connection_t *connection, ssize_t result) {
     bool is_silent = connection->opening.version[0] == '\0';
     if (result < 0 && is_silent) {
         return wr_meta_open_lost(connection, result);
     }
+    connection->base.hung_up = true;
     return wr_fail(WARMRING_NOT_SUPPORTED,
                    "%s: closed the connection on a meta command, as a proxy does that does "
                    "not know them (version %s): %s%s",

@@ -17,7 +17,8 @@
 typedef struct {
     const char *version;
     bool knows_meta;
-    _Atomic int probes, meta_commands, classic_commands;
+    const char *hangs_up_on; /* a command, once; NULL: none */
+    _Atomic int hang_ups, probes, meta_commands, classic_commands;
 } speaker_t;
 
 static bool is_meta(const char *command) {
@@ -26,6 +27,10 @@ static bool is_meta(const char *command) {
 
 static size_t speak(void *data, const char *command, char *answer, size_t capacity) {
     speaker_t *speaker = data;
+    if (speaker->hangs_up_on != NULL && strcmp(command, speaker->hangs_up_on) == 0 &&
+        atomic_fetch_add(&speaker->hang_ups, 1) == 0) {
+        return FAKE_NO_ANSWER;
+    }
     if (strcmp(command, "version") == 0) {
         atomic_fetch_add(&speaker->probes, 1);
         return fake_memcached((void *)(uintptr_t)speaker->version, command, answer, capacity);
@@ -173,6 +178,32 @@ static void test_unnoticed(void) {
     fake_server_free(server);
 }
 
+/* One that ends while it is asked, as what is behind a balancer of connections
+ * does, is no proxy that does not know the commands. */
+static void test_hangs_up(const char *transport, const char *command, fake_step_t end) {
+    speaker_t speaker = {.version = "1.6.18", .knows_meta = true, .hangs_up_on = command};
+    const fake_step_t script[] = {FAKE_SERVE(speak, &speaker), end, FAKE_END};
+    fake_server_t *server = fake_server_start(script);
+    test_use_transport(transport);
+    warmring_t *client = faults_open(fake_server_address(server), NULL);
+    tap_status(operate(client, GET, "key", LONG_MS), WARMRING_OK,
+               "%s: hung up on at %s, it asks again", transport, command);
+    tap_int(speaker.hang_ups, 2, "... once");
+    all_well(client, transport);
+    tap_ok(speaker.meta_commands >= 4, "... in meta commands, %d", speaker.meta_commands);
+    warmring_close(client);
+    fake_server_free(server);
+}
+
+static void test_hang_ups(void) {
+    static const char *const transports[] = {"meta", "auto"};
+    for (size_t i = 0; i < 2; i++) {
+        test_hangs_up(transports[i], "version", (fake_step_t)FAKE_AWAIT());
+        test_hangs_up(transports[i], "mn", (fake_step_t)FAKE_END);
+        test_hangs_up(transports[i], "mn", (fake_step_t)FAKE_RESET());
+    }
+}
+
 /* The same with real servers: what a restart loses is asked for again. */
 static void test_restart(void) {
     fixture_t *fixture = fixture_start(1, NULL);
@@ -193,6 +224,7 @@ int main(void) {
     test_proxy();
     test_falls_back();
     test_unnoticed();
+    test_hang_ups();
     test_restart();
     test_binary();
     return tap_done();
