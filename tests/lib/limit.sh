@@ -3,9 +3,9 @@
 # limit.sh PROGRAM [ARGUMENT...]
 #
 # Runs a test, and ends it with all that it started after TEST_LIMIT seconds
-# (300): one that hangs fails by its name and holds up no other. The program
+# (600): one that hangs fails by its name and holds up no other. The program
 # has a process group of its own, and gets what ends this script.
-limit=${TEST_LIMIT:-300}
+limit=${TEST_LIMIT:-600}
 if ! command -v timeout >/dev/null; then
     exec "$@"
 fi
