@@ -57,6 +57,14 @@ build c $CC
 if command -v "${CXX%% *}" >/dev/null; then
     build cc $CXX
 fi
+# All of the static library, with what pkg-config says that it needs.
+if [ -f "$DESTDIR$libdir/libwarmring.a" ]; then
+    flags=$($pkg_config --cflags --libs --static warmring |
+        sed 's/-lwarmring\b/-Wl,--whole-archive -l:libwarmring.a -Wl,--no-whole-archive/')
+    # shellcheck disable=SC2086 # options
+    $CC -o "$scratch/static" "$scratch/version.c" $flags || fail "the static library lacks something"
+    [ "$("$scratch/static")" = "$version" ] || fail "a program with the static library does not run"
+fi
 for page in man3/warmring_get.3 man3/warmring_client_single_keys.3 man1/warmring.1; do
     [ -s "$DESTDIR$mandir/$page" ] || [ -s "$DESTDIR$mandir/$page.gz" ] || fail "no manual page $page"
 done
