@@ -23,8 +23,8 @@ enum { ALL = WARMRING_ROLLOUT_ALL };
 static const move_t moves[SIM_RUNS][SIM_VERSIONS] = {
     {{STAY, 0, 3}, {FLIP, 0, 45}},
     {{STAY, 0, 3},
-     {BEGIN, 0, 1},
-     {STEP, WARMRING_WARM, 1},
+     {BEGIN, 0, 2},
+     {STEP, WARMRING_WARM, 0}, /* and its first stage at once */
      {BY_KEY, 500, 3},
      {BY_KEY, 2500, 3},
      {BY_KEY, 5000, 3},
@@ -35,8 +35,8 @@ static const move_t moves[SIM_RUNS][SIM_VERSIONS] = {
      {STEP, WARMRING_FINISH, 2},
      {STEP, WARMRING_FINISH, 8}},
     {{STAY, 0, 3},
-     {BEGIN, 0, 1},
-     {STEP, WARMRING_WARM, 1},
+     {BEGIN, 0, 2},
+     {STEP, WARMRING_WARM, 0},
      {BY_SITE, 0, 4},
      {BY_SITE, 1, 4},
      {BY_SITE, 2, 4},
@@ -117,8 +117,8 @@ static void describe(sim_version_t *version, const move_t *move) {
              move->kind == FLIP ? "flipped" : warmring_phase_name(phase));
     snprintf(version->stage, sizeof version->stage, "-");
     if (phase == WARMRING_WARMING && move->kind == BY_SITE) {
-        snprintf(version->stage, sizeof version->stage, "%u of %d sites",
-                 (unsigned)move->argument + 1, SIM_SITES);
+        snprintf(version->stage, sizeof version->stage, "%u site%s", (unsigned)move->argument + 1,
+                 move->argument > 0 ? "s" : "");
     } else if (phase == WARMRING_WARMING) {
         snprintf(version->stage, sizeof version->stage, "%u %%", (unsigned)move->argument / 100);
     }

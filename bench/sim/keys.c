@@ -60,7 +60,7 @@ static sim_alias_t *make_aliases(const double *chance, size_t count) {
 }
 
 void sim_keys_make(sim_keys_t *keys, const sim_options_t *options) {
-    keys->count = options->keys;
+    keys->count = (size_t)options->keys;
     keys->chance = make_chances(options);
     keys->aliases = make_aliases(keys->chance, keys->count);
     keys->text = sim_allocate(keys->count, sizeof keys->text[0]);

@@ -15,6 +15,7 @@
  *                            that were cached, the fraction whose first read
  *                            after a cold flip found nothing
  *   loads_before, loads_peak from the origin, a second
+ *   loads_rollout            the peak in WARMING
  *   loads_extra              beyond those of the formula without a change
  *   stale                    hits of values that are not the newest
  *   commands_per_operation   on all servers
@@ -94,6 +95,15 @@ static double new_beside_old(const sim_result_t *result, bool at_the_end) {
     return at_the_end ? added / old : most;
 }
 
+/* A number and a tab, or a dash where there is none. */
+static void print_number(int digits, double number, bool is_one) {
+    if (is_one) {
+        printf("%.*f\t", digits, number);
+    } else {
+        printf("-\t");
+    }
+}
+
 static void print_result(const sim_result_t *result) {
     const sim_counts_t *total = &result->total;
     double hits, first = sim_first_loads(result, &hits);
@@ -101,15 +111,13 @@ static void print_result(const sim_result_t *result) {
     printf("%s\t%llu\t%llu\t%.3f\t%.3f\t%.5f\t", result->course.name,
            (unsigned long long)total->operations, (unsigned long long)total->reads, hits,
            100 * result->expected, result->course.moved);
-    if (result->first_reads > 0) {
-        printf("%.5f", (double)result->first_lost / (double)result->first_reads);
-    } else {
-        printf("-");
-    }
-    printf("\t%.0f\t%.0f\t%.0f\t%llu\t%.3f\t%.2f\t%.2f\n", first, sim_peak_loads(result),
-           (double)total->loads - expected, (unsigned long long)total->stale,
-           (double)result->served / (double)total->operations, new_beside_old(result, true),
-           new_beside_old(result, false));
+    print_number(5, (double)result->first_lost / (double)result->first_reads,
+                 result->first_reads > 0);
+    printf("%.0f\t%.0f\t", first, sim_peak_loads(result, NULL));
+    print_number(0, sim_peak_loads(result, "WARMING"), result->first_reads == 0);
+    printf("%.0f\t%llu\t%.3f\t%.2f\t%.2f\n", (double)total->loads - expected,
+           (unsigned long long)total->stale, (double)result->served / (double)total->operations,
+           new_beside_old(result, true), new_beside_old(result, false));
 }
 
 int main(int argc, char **argv) {
@@ -128,7 +136,8 @@ int main(int argc, char **argv) {
         }
     }
     puts("run\toperations\treads\thits_before\thits_model\tmoved\tlost_first\tloads_before"
-         "\tloads_peak\tloads_extra\tstale\tcommands_per_operation\tnew_at_end\tnew_most");
+         "\tloads_peak\tloads_rollout\tloads_extra\tstale\tcommands_per_operation\tnew_at_end\tnew_"
+         "most");
     if (samples != NULL) {
         print_samples_header(samples);
     }

@@ -13,10 +13,11 @@ _Noreturn void sim_give_up(const char *what) {
     exit(1);
 }
 
-void *sim_allocate(size_t count, size_t size) {
-    void *memory = calloc(count, size);
+void *sim_allocate(uint64_t count, size_t size) {
+    void *memory = count <= SIZE_MAX ? calloc((size_t)count, size) : NULL;
     if (memory == NULL) {
-        fprintf(stderr, "fleet-sim: no memory for %zu x %zu bytes\n", count, size);
+        fprintf(stderr, "fleet-sim: no memory for %llu x %zu bytes\n", (unsigned long long)count,
+                size);
         exit(1);
     }
     return memory;
@@ -59,6 +60,6 @@ double sim_random_unit(sim_random_t *random) {
     return (double)(sim_random_next(random) >> 11) / 9007199254740992.0;
 }
 
-uint64_t sim_random_below(sim_random_t *random, uint64_t limit) {
-    return (sim_random_next(random) >> 32) * limit >> 32;
+uint32_t sim_random_below(sim_random_t *random, uint64_t limit) {
+    return (uint32_t)((sim_random_next(random) >> 32) * limit >> 32);
 }

@@ -56,7 +56,7 @@ static void start(run_t *run, sim_keys_t *keys) {
     }
     servers->keys = keys;
     servers->items = sim_allocate(keys->count, sizeof *servers->items);
-    servers->servers = options->servers + options->added;
+    servers->servers = (size_t)(options->servers + options->added);
     servers->served = sim_allocate(servers->servers, sizeof *servers->served);
     servers->ttl = (uint32_t)(options->ttl_s * options->rate);
     servers->second = (uint32_t)options->rate;
@@ -95,7 +95,7 @@ static double mean(const double *values, size_t count) {
 
 static void measure_servers(run_t *run, sim_sample_t *sample) {
     sim_servers_t *servers = &run->servers;
-    size_t count = servers->servers, old = run->options->servers;
+    size_t count = servers->servers, old = (size_t)run->options->servers;
     for (size_t i = 0; i < count; i++) {
         run->in_sample[i] = (double)(servers->served[i] - run->before[i]);
         run->before[i] = servers->served[i];
@@ -211,11 +211,13 @@ double sim_hits_percent(const sim_counts_t *counts) {
     return 100 * (double)(counts->hits_old + counts->hits_new) / (double)counts->reads;
 }
 
-double sim_peak_loads(const sim_result_t *result) {
+double sim_peak_loads(const sim_result_t *result, const char *phase) {
     double peak = 0;
     for (size_t i = 0; i < result->count; i++) {
-        double loads = (double)result->samples[i].counts.loads / result->samples[i].length;
-        peak = loads > peak ? loads : peak;
+        const sim_sample_t *sample = &result->samples[i];
+        double loads = (double)sample->counts.loads / sample->length;
+        bool counts = phase == NULL || strcmp(sample->place->phase, phase) == 0;
+        peak = counts && loads > peak ? loads : peak;
     }
     return peak;
 }

@@ -43,7 +43,7 @@ extern const sim_options_t sim_defaults;
 
 /* Ends the program: of memory, or of what the library refuses. */
 _Noreturn void sim_give_up(const char *what);
-void *sim_allocate(size_t count, size_t size); /* zeroed */
+void *sim_allocate(uint64_t count, size_t size); /* zeroed */
 
 /* ---- random numbers ---------------------------------------------------------- */
 
@@ -56,8 +56,8 @@ typedef struct {
 
 void sim_random_seed(sim_random_t *random, uint64_t seed);
 uint64_t sim_random_next(sim_random_t *random);
-double sim_random_unit(sim_random_t *random); /* below 1 */
-uint64_t sim_random_below(sim_random_t *random, uint64_t limit);
+double sim_random_unit(sim_random_t *random);                    /* below 1 */
+uint32_t sim_random_below(sim_random_t *random, uint64_t limit); /* 2^32 at most */
 
 /* ---- keys ---------------------------------------------------------------------- */
 
@@ -185,8 +185,9 @@ void sim_run(sim_result_t *result, size_t run, const sim_options_t *options);
 void sim_result_free(sim_result_t *result);
 
 double sim_hits_percent(const sim_counts_t *counts);
-/* The most loads a second in any sample, and how many before the first change. */
-double sim_peak_loads(const sim_result_t *result);
+/* The most loads a second in any sample (of a phase, unless NULL), and how many
+ * before the first change. */
+double sim_peak_loads(const sim_result_t *result, const char *phase);
 double sim_first_loads(const sim_result_t *result, double *hits_percent);
 
 #endif

@@ -164,10 +164,10 @@ static void test_stale(void) {
 }
 
 static void test_loads(double hit_rate) {
-    double cold = sim_peak_loads(&results[COLD]);
+    double cold = sim_peak_loads(&results[COLD], NULL);
     for (size_t i = BY_KEY; i < SIM_RUNS; i++) {
         const char *name = results[i].course.name;
-        double peak = sim_peak_loads(&results[i]);
+        double peak = sim_peak_loads(&results[i], NULL);
         tap_ok(peak < cold, "%s: at most %.0f loads a second, %.0f after the cold flip", name, peak,
                cold);
         sim_counts_t warming = counts_in(&results[i], "WARMING", NULL);
@@ -181,7 +181,7 @@ static void test_loads(double hit_rate) {
 /* What part of the hits is on new owners: none, by stages, all that moved. */
 static void test_rollouts(double moved_hits) {
     static const char *const stages[][3] = {{"5 %", "50 %", "100 %"},
-                                            {"1 of 4 sites", "2 of 4 sites", "4 of 4 sites"}};
+                                            {"1 site", "2 sites", "4 sites"}};
     for (size_t i = BY_KEY; i < SIM_RUNS; i++) {
         double last = 0;
         for (size_t j = 0; j < 3; j++) {
