@@ -1,37 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parent's side of a round: random legal steps, one after another, and
- * faults of the servers in between.
+ * Random legal steps, one after another, and the faults of whoever drives in
+ * between.
  */
-#include <arpa/inet.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
+#include "tests/race/drive.h"
+
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/lib/tap.h"
-#include "tests/race/race.h"
 
-enum { TICK_US = 500, BURST = 400, FAULTS_REST_MS = 400 };
+enum { TICK_US = 500, FAULTS_REST_MS = 400, STABLE_LONGER = 5 };
 static const int64_t ms = 1000000;
-
-typedef struct {
-    race_t *race;
-    fixture_t *fixture;
-    const pid_t *children;
-    driven_t *driven;
-    dice_t dice;
-    warmring_phase_t phase;
-    uint32_t ring; /* of STABLE, or the migration's old one */
-    uint32_t target;
-    int64_t next_step, next_burst, next_restart, next_stop, next_go;
-    size_t stopped; /* SERVERS: none */
-    int filler[SERVERS];
-    uint32_t filled;
-    bool broken;
-} drive_t;
 
 /* ---- steps ------------------------------------------------------------------ */
 
@@ -118,12 +97,12 @@ static void announce(drive_t *drive) {
     step->argument = argument_of(drive, choice);
     step->phase = choice->to;
     step->announced = race_now();
-    drive->driven->steps += choice->action != SWEEP;
+    drive->driven.steps += choice->action != SWEEP;
     if (choice == &settle) {
         drive->ring = drive->target;
-        drive->driven->migrations++;
+        drive->driven.migrations++;
     }
-    drive->driven->rollbacks += choice->action == TAKE_STEP && choice->step == WARMRING_ROLLBACK;
+    drive->driven.rollbacks += choice->action == TAKE_STEP && choice->step == WARMRING_ROLLBACK;
     drive->phase = choice->to;
     atomic_store(&race->announced, index + 1);
 }
@@ -153,7 +132,8 @@ static void step_on(drive_t *drive, int64_t now) {
     }
     if (index > 0 && race->plan[index - 1].done == 0) {
         race->plan[index - 1].done = now;
-        uint32_t longest = drive->phase == WARMRING_STABLE ? 200 : 40;
+        uint32_t longest =
+            drive->longest_ms * (drive->phase == WARMRING_STABLE ? STABLE_LONGER : 1);
         drive->next_step = now + roll(&drive->dice, longest) * ms;
     }
     if (now >= drive->next_step) {
@@ -161,70 +141,9 @@ static void step_on(drive_t *drive, int64_t now) {
     }
 }
 
-/* ---- faults -------------------------------------------------------------------- */
+/* ---- the drive --------------------------------------------------------------------- */
 
-/* Many small values of the sizes that the race uses, unanswered. */
-static void fill(drive_t *drive, size_t server) {
-    static const unsigned sizes[] = {1, 12, VALUE_SIZE, 150, 250, 400};
-    static char block[BURST * 512];
-    size_t used = 0;
-    for (unsigned i = 0; i < BURST; i++) {
-        unsigned size = sizes[roll(&drive->dice, sizeof sizes / sizeof sizes[0])];
-        used += (size_t)sprintf(block + used, "set fill:%u 0 0 %u noreply\r\n%0*d\r\n",
-                                drive->filled++ % 1000000, size, (int)size, 0);
-    }
-    int *fd = &drive->filler[server];
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons(fixture_port(drive->fixture, server)),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct timeval limit = {.tv_usec = 50000};
-    if (*fd < 0) {
-        *fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        setsockopt(*fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-        if (connect(*fd, (struct sockaddr *)&address, sizeof address) != 0) {
-            used = SIZE_MAX;
-        }
-    }
-    if (used == SIZE_MAX || send(*fd, block, used, MSG_NOSIGNAL) != (ssize_t)used) {
-        close(*fd);
-        *fd = -1;
-    }
-}
-
-static void end_stop(drive_t *drive) {
-    if (drive->stopped != SERVERS) {
-        fixture_continue(drive->fixture, drive->stopped);
-        drive->stopped = SERVERS;
-    }
-}
-
-static void make_faults(drive_t *drive, int64_t now) {
-    const shape_t *shape = &drive->race->shape;
-    size_t server = roll(&drive->dice, SERVERS);
-    if (shape->evicts && now >= drive->next_burst && server != drive->stopped) {
-        fill(drive, server);
-        drive->next_burst = now + 2 * ms;
-    }
-    if (drive->stopped != SERVERS && now >= drive->next_go) {
-        end_stop(drive);
-        drive->next_stop = now + (100 + roll(&drive->dice, 400)) * ms;
-    }
-    if (shape->restarts && now >= drive->next_restart && drive->stopped == SERVERS) {
-        fixture_restart(drive->fixture, server);
-        drive->driven->restarts++;
-        drive->next_restart = now + (150 + roll(&drive->dice, 800)) * ms;
-    }
-    if (shape->stops && now >= drive->next_stop && drive->stopped == SERVERS) {
-        fixture_stop(drive->fixture, server);
-        drive->driven->stops++;
-        drive->stopped = server;
-        drive->next_go = now + (20 + roll(&drive->dice, 300)) * ms;
-    }
-}
-
-/* ---- the round --------------------------------------------------------------------- */
-
-static bool any_has_ended(drive_t *drive) {
+static bool any_has_ended(const drive_t *drive) {
     for (unsigned i = 0; i < PROCESSES; i++) {
         int status;
         if (waitpid(drive->children[i], &status, WNOHANG) == drive->children[i]) {
@@ -236,53 +155,21 @@ static bool any_has_ended(drive_t *drive) {
     return false;
 }
 
-static void count_evictions(drive_t *drive) {
-    char reply[8192];
-    for (size_t i = 0; i < SERVERS; i++) {
-        fixture_raw(drive->fixture, i, "stats\r\n", "END\r\n", reply, sizeof reply);
-        const char *found = strstr(reply, "STAT evictions ");
-        unsigned evictions = 0;
-        if (found != NULL && sscanf(found, "STAT evictions %u", &evictions) == 1) {
-            drive->driven->evictions += evictions;
-        }
-    }
-}
-
-static void wind_up(drive_t *drive) {
-    end_stop(drive);
-    for (size_t i = 0; i < SERVERS; i++) {
-        if (drive->filler[i] >= 0) {
-            close(drive->filler[i]);
-        }
-    }
-    atomic_store(&drive->race->stop, true);
-    count_evictions(drive);
-}
-
-bool race_drive(race_t *race, fixture_t *fixture, double seconds, const pid_t *children,
-                driven_t *driven) {
-    drive_t drive = {.race = race,
-                     .fixture = fixture,
-                     .children = children,
-                     .driven = driven,
-                     .dice = {race->seed},
-                     .stopped = SERVERS,
-                     .filler = {-1, -1, -1, -1}};
+bool race_drive_for(drive_t *drive, double seconds) {
     int64_t now = race_now();
     int64_t end = now + (int64_t)(seconds * 1e9);
-    drive.next_step = drive.next_restart = drive.next_stop = now + 50 * ms;
     bool ended = false;
     while (!ended && now < end) {
-        if (is_waited_for(race, now)) {
-            end_stop(&drive);
+        if (is_waited_for(drive->race, now)) {
+            drive->faults->rest(drive->context);
         } else {
-            make_faults(&drive, now);
+            drive->faults->make(drive->context, now);
         }
-        step_on(&drive, now);
+        step_on(drive, now);
         race_sleep_us(TICK_US);
         now = race_now();
-        ended = any_has_ended(&drive);
+        ended = any_has_ended(drive);
     }
-    wind_up(&drive);
+    drive->faults->rest(drive->context);
     return !ended;
 }

@@ -56,14 +56,24 @@ static void open_client(process_t *process) {
 
 /* ---- threads --------------------------------------------------------------------- */
 
+static bool are_to_rest(const race_t *race) {
+    return atomic_load(&race->rests) % 2 == 1;
+}
+
 static void *work(void *data) {
     worker_t *worker = data;
     bool wrong = worker->number == WORKERS;
     worker->results = warmring_results_create();
     while (!atomic_load(&worker->race->stop)) {
         atomic_fetch_add(&worker->log->activity, 1);
-        wrong ? race_work_wrongly(worker) : race_work(worker);
+        bool rests = are_to_rest(worker->race);
+        if (!rests) {
+            wrong ? race_work_wrongly(worker) : race_work(worker);
+        }
         atomic_fetch_add(&worker->log->activity, 1);
+        if (rests) {
+            race_sleep_us(POLL_US);
+        }
     }
     warmring_results_free(worker->results);
     return NULL;
@@ -98,6 +108,17 @@ static void let_all_end(process_t *process) {
         while (seen % 2 == 1 && atomic_load(activity) == seen) {
             race_sleep_us(POLL_US / 5);
         }
+    }
+}
+
+/* Where workers were told to: they do when that is acknowledged. */
+static void rest(process_t *process) {
+    race_t *race = process->race;
+    uint32_t rests = atomic_load(&race->rests);
+    if (rests % 2 == 1 && atomic_load(&race->rested[process->number]) != rests) {
+        let_all_end(process);
+        race->usage[process->number] = usage_now();
+        atomic_store(&race->rested[process->number], rests);
     }
 }
 
@@ -196,6 +217,7 @@ void race_process(race_t *race, unsigned number, const fixture_t *fixture) {
     process_t process = {.race = race, .number = number, .fixture = fixture};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     process.dice.state = race->seed * 7919 + number;
+    race->descriptors_before[number] = usage_now().descriptors;
     open_client(&process);
     start_threads(&process);
     uint32_t taken = 0;
@@ -203,6 +225,7 @@ void race_process(race_t *race, unsigned number, const fixture_t *fixture) {
         if (taken < atomic_load(&race->announced)) {
             take_step(&process, taken++);
         } else {
+            rest(&process);
             race_sleep_us(POLL_US);
         }
     }

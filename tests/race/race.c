@@ -6,12 +6,7 @@
  * repeats the steps, faults and choices of a run, though not its timing.
  */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "tests/lib/tap.h"
 #include "tests/race/judge.h"
@@ -49,59 +44,7 @@ typedef struct {
     driven_t driven;
 } run_t;
 
-static double setting(const char *name, double otherwise) {
-    const char *text = getenv(name);
-    return text != NULL && *text != '\0' ? strtod(text, NULL) : otherwise;
-}
-
-static uint64_t choose_seed(void) {
-    const char *text = getenv("TEST_SEED");
-    return text != NULL && *text != '\0' ? strtoull(text, NULL, 10)
-                                         : (uint64_t)time(NULL) * 1000 + (uint64_t)getpid() % 1000;
-}
-
 /* ---- one round ------------------------------------------------------------------ */
-
-static void start_processes(race_t *race, const fixture_t *fixture, pid_t *children) {
-    for (unsigned i = 0; i < PROCESSES; i++) {
-        children[i] = fork();
-        if (children[i] == 0) {
-            race_process(race, i, fixture);
-        }
-        if (children[i] < 0) {
-            tap_bail("no process");
-        }
-    }
-}
-
-/* Waits for all of them; true when each ended well. */
-static bool end_processes(const race_t *race, const pid_t *children, bool well) {
-    for (unsigned i = 0; i < PROCESSES; i++) {
-        int status = 0;
-        if (!well) {
-            kill(children[i], SIGKILL);
-        }
-        if (waitpid(children[i], &status, 0) == children[i] && status != 0 && well) {
-            tap_note("process %u ended with status %#x: %s", i, (unsigned)status, race->failure[i]);
-            well = false;
-        }
-    }
-    return well;
-}
-
-/* Statuses that are faults, by the kind of operation. */
-static void note_faults(const verdict_t *verdict) {
-    for (int kind = 0; kind < KINDS; kind++) {
-        for (int status = WARMRING_PARTIAL; status < WARMRING_LEASED; status++) {
-            if (verdict->status[kind][status] != 0 && status != WARMRING_TRY_AGAIN &&
-                status != WARMRING_NOT_SUPPORTED) {
-                tap_note("    %s %s: %" PRIu64, judge_kind_name((kind_t)kind),
-                         warmring_status_name((warmring_status_t)status),
-                         verdict->status[kind][status]);
-            }
-        }
-    }
-}
 
 static void note_round(const race_t *race, const verdict_t *verdict, const driven_t *driven) {
     warmring_counters_t sum = {.size = sizeof sum};
@@ -122,7 +65,7 @@ static void note_round(const race_t *race, const verdict_t *verdict, const drive
              driven->steps, driven->migrations, driven->rollbacks, driven->evictions,
              driven->restarts, driven->stops, sum.fills, sum.fills_refused, sum.ghosts,
              verdict->creations, verdict->violations);
-    note_faults(verdict);
+    judge_note_faults(verdict);
 }
 
 static verdict_t run_round(run_t *run, const shape_t *shape, double seconds, driven_t *driven) {
@@ -131,10 +74,10 @@ static verdict_t run_round(run_t *run, const shape_t *shape, double seconds, dri
     fixture_t *fixture = fixture_start(SERVERS, shape->evicts ? small : NULL);
     uint32_t round = run->round++;
     race_t *race = race_create(round, run->seed + round, shape, fixture, seconds);
-    start_processes(race, fixture, children);
+    race_start_processes(race, fixture, children);
     *driven = (driven_t){0};
     bool well = race_drive(race, fixture, seconds, children, driven);
-    well = end_processes(race, children, well);
+    well = race_end_processes(race, children, well);
     verdict_t verdict = race_judge(race);
     note_round(race, &verdict, driven);
     if (!well) {
@@ -201,10 +144,10 @@ static void use_transports(shape_t *shape, unsigned turn) {
 }
 
 int main(void) {
-    double total = setting("RACE_SECONDS", 2 * tap_seconds());
+    double total = race_setting("RACE_SECONDS", 2 * tap_seconds());
     double longest = 8;
     unsigned cycles = (unsigned)(total / (longest * SHAPES)) + 1;
-    run_t run = {.seed = choose_seed(), .seconds = total / (cycles * SHAPES)};
+    run_t run = {.seed = race_seed(), .seconds = total / (cycles * SHAPES)};
     tap_note("TEST_SEED=%" PRIu64 ", %u processes of %u threads, %u keys, %u servers", run.seed,
              PROCESSES, THREADS, KEYS, SERVERS);
     for (unsigned i = 0; i < WRONG_SHAPES; i++) {

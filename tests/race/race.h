@@ -25,6 +25,7 @@
 #include <warmring/client.h>
 
 #include "tests/lib/fixture.h"
+#include "tests/lib/usage.h"
 
 #ifndef RACE_PROCESSES
 #define RACE_PROCESSES 4
@@ -144,11 +145,18 @@ typedef struct {
     _Atomic uint64_t origin[KEYS_OF_CLASS]; /* versions, for LEASE */
     worker_log_t worker[WORKERS + 1];       /* the last is the wrong client */
     warmring_counters_t counters[PROCESSES];
+
+    _Atomic uint32_t rests;             /* odd: all workers rest */
+    _Atomic uint32_t rested[PROCESSES]; /* which of those each process has come to */
+    usage_t usage[PROCESSES];           /* then */
+    long descriptors_before[PROCESSES]; /* the client */
     char failure[PROCESSES][TEXT_SIZE];
 } race_t;
 
 race_t *race_create(uint32_t round, uint64_t seed, const shape_t *shape, const fixture_t *fixture,
                     double seconds);
+/* Three rings of servers at these addresses, instead of the fixture's. */
+void race_set_servers(race_t *race, const char *const at[SERVERS]);
 void race_free(race_t *race);
 
 /* ---- chance and time ------------------------------------------------------ */
@@ -161,6 +169,15 @@ int64_t race_now(void);
 void race_sleep_us(uint32_t microseconds);
 
 /* ---- parts ----------------------------------------------------------------- */
+
+/* The number in a variable of the environment; TEST_SEED, or one from the clock. */
+double race_setting(const char *name, double otherwise);
+uint64_t race_seed(void);
+
+/* Starts all processes; waits for them, or kills them unless `well`. True when
+ * all is well and each ended so. */
+void race_start_processes(race_t *race, const fixture_t *fixture, pid_t *children);
+bool race_end_processes(const race_t *race, const pid_t *children, bool well);
 
 /* Runs a process of the race to its end, in a child of the parent. */
 _Noreturn void race_process(race_t *race, unsigned process, const fixture_t *fixture);

@@ -23,11 +23,7 @@ static void *share(size_t bytes) {
 }
 
 /* Three rings that share servers, with most keys moving between any two. */
-static void write_servers(race_t *race, const fixture_t *fixture) {
-    const char *at[SERVERS];
-    for (size_t i = 0; i < SERVERS; i++) {
-        at[i] = fixture_address(fixture, i);
-    }
+void race_set_servers(race_t *race, const char *const at[SERVERS]) {
     snprintf(race->servers[0], TEXT_SIZE, "%s:1,%s:1,%s:2", at[0], at[1], at[2]);
     snprintf(race->servers[1], TEXT_SIZE, "%s:2,%s:1,%s:1", at[1], at[2], at[3]);
     snprintf(race->servers[2], TEXT_SIZE, "%s:1,%s:1.5", at[0], at[3]);
@@ -49,7 +45,11 @@ race_t *race_create(uint32_t round, uint64_t seed, const shape_t *shape, const f
     for (unsigned i = 0; i < KEYS_OF_CLASS; i++) {
         atomic_store(&race->origin[i], 1);
     }
-    write_servers(race, fixture);
+    const char *at[SERVERS];
+    for (size_t i = 0; i < SERVERS; i++) {
+        at[i] = fixture_address(fixture, i);
+    }
+    race_set_servers(race, at);
     return race;
 }
 

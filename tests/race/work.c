@@ -128,6 +128,10 @@ static void touch(worker_t *worker, unsigned key) {
     char name[KEY_SIZE];
     warmring_item_t item = WARMRING_ITEM_INIT;
     size_t length = race_key(worker->race->round, key, name);
+    if (roll(&worker->dice, 2) == 0) {
+        (void)!warmring_touch(worker->client, name, length, 1000, NULL);
+        return; /* it shows nothing to be judged, and must change nothing that is */
+    }
     record_t *record = race_record(worker, key, GET);
     if (record != NULL) {
         race_return(record,

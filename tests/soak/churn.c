@@ -156,8 +156,9 @@ static usage_t usage_at_rest(const churn_t *churn) {
 static void judge(const churn_t *churn) {
     traffic_counts_t counts = traffic_counts(churn->traffic);
     traffic_note(test_transport(), &counts);
-    tap_note("  %u cold flips, %u migrations, %u rolled back", churn->cold, churn->warm,
-             churn->rolled_back);
+    tap_note("  %u cold flips, %u migrations, %u rolled back; the machine stalled for %" PRIu64
+             " ms at most",
+             churn->cold, churn->warm, churn->rolled_back, traffic_stall_ms(churn->traffic));
     tap_ok(counts.stale == 0 && counts.unwritten == 0 && counts.hits > 0,
            "%s: %" PRIu64 " hits, %" PRIu64 " stale, %" PRIu64 " unwritten, TEST_SEED=%" PRIu64,
            test_transport(), counts.hits, counts.stale, counts.unwritten, seed);
