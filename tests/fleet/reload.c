@@ -12,9 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <warmring/memory.h>
+
 #include "tests/fleet/support.h"
 #include "tests/lib/calls.h"
 #include "tests/lib/raw.h"
+#include "tests/lib/scarce.h"
 #include "tests/lib/tap.h"
 #include "tests/lib/transports.h"
 
@@ -338,6 +341,27 @@ static void check_idle(void) {
     end();
 }
 
+/* Of a topology that is no longer in force nothing stays. */
+static void check_memory(void) {
+    countdown = -1;
+    warmring_set_memory_functions(allocate, resize, release);
+    long before = live;
+    start(5);
+    put_all_keys("one");
+    fleet_flip(fleet, fixture_first_servers(fleet->fixture, 3));
+    fleet_await(client, 2);
+    fleet_begin(fleet, fixture_first_servers(fleet->fixture, 2));
+    fleet_await(client, 3);
+    put_all_keys("two");
+    fleet_step(fleet, WARMRING_WARM);
+    fleet_await(client, 4);
+    fleet_step(fleet, WARMRING_ROLLBACK);
+    fleet_await(client, 5);
+    end();
+    tap_int(live, before, "after four reloads no memory is left behind");
+    warmring_set_memory_functions(NULL, NULL, NULL);
+}
+
 static void run(void) {
     check_change();
     check_idle();
@@ -353,5 +377,6 @@ int main(void) {
     check_unreadable_for_a_moment();
     check_directory();
     check_stale();
+    check_memory();
     return tap_done();
 }

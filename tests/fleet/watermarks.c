@@ -16,7 +16,7 @@
 #include "tests/lib/tap.h"
 #include "tests/lib/transports.h"
 
-enum { GHOSTS = 60, LOOK = 1500, HOLD = 4300, OLDER_S = 4 };
+enum { GHOSTS = 60, LOOK = 1500, HOLD = 4300, EARLY = 3500, OLDER_S = 4 };
 
 static fleet_t *fleet;
 
@@ -199,6 +199,32 @@ static void check_reports(void) {
     fleet_free(fleet);
 }
 
+/* The operator may have looked for reports as long ago as a client may be
+ * behind: a raise says nothing of failures since. */
+static void check_early_raise(void) {
+    static const char *const options[] = {"deadline_ms", "300", NULL};
+    char key[16];
+    char report[128];
+    unsigned next = 0;
+    begin_with_ghosts(60);
+    choose_ghost(&next, key);
+    fleet_step(fleet, WARMRING_WARM);
+    snprintf(report, sizeof report, "warmring:%016" PRIx64 ":partial:%s", fleet->file->id,
+             fixture_address(fleet->fixture, 1));
+    warmring_t *writer = fleet_open(fleet, options);
+    fixture_stop(fleet->fixture, 1);
+    tap_status(store_key(writer, key, "one"), WARMRING_PARTIAL, "a deletion fails");
+    fixture_continue(fleet->fixture, 1);
+    tap_ok(await_report(writer, 0, report), "which is reported");
+    fleet_sleep_ms(EARLY);
+    fleet_raise(fleet, 1);
+    fleet_await(writer, warmring_topology_epoch(fleet->file->topology));
+    raw_delete(fleet->fixture, 0, report);
+    tap_ok(await_report(writer, 0, report), "also after a raise that may have been decided before");
+    warmring_close(writer);
+    fleet_free(fleet);
+}
+
 static void run(void) {
     check_late();
     check_restart();
@@ -207,5 +233,6 @@ static void run(void) {
 
 int main(void) {
     test_transports(run);
+    check_early_raise();
     return tap_done();
 }

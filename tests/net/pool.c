@@ -141,6 +141,30 @@ static void check_bound_in_batch(const fixture_t *fixture, wr_net_config_t *conf
     wr_server_release(server);
 }
 
+/* In one batch, two requests need old connections: the only one is too young for
+ * one of them, whichever comes first. */
+static void check_bounds_in_batch(const fixture_t *fixture, wr_net_config_t *config) {
+    wr_server_t *server = net_server(fixture, 0, config);
+    net_call_t calls[2];
+    net_call_t opener;
+    wr_time_t before = wr_now();
+    tap_status(net_do(&opener, server, WR_GET, "older", NULL), WARMRING_NOT_FOUND, "opens one");
+    wr_time_t after = wr_now();
+    for (size_t first = 0; first < 2; first++) {
+        wr_request_t *requests[2] = {&calls[first].request, &calls[1 - first].request};
+        net_call(&calls[0], server, WR_SET, "older", "v");
+        calls[0].request.opened_before = before;
+        net_call(&calls[1], server, WR_SET, "younger", "v");
+        calls[1].request.opened_before = after;
+        wr_run(requests, 2, wr_deadline_in_ms(1000));
+        tap_status(calls[0].request.status, WARMRING_CONNECTION_LOST, "too young for the older");
+        tap_ok(!calls[0].request.sent, "which is not sent");
+    }
+    net_do(&opener, server, WR_GET, "older", NULL);
+    tap_status(opener.request.status, WARMRING_NOT_FOUND, "nor stored");
+    wr_server_release(server);
+}
+
 static void check_idle(const fixture_t *fixture, wr_net_config_t *config) {
     config->idle_close_ms = 100;
     wr_server_t *server = net_server(fixture, 0, config);
@@ -193,6 +217,7 @@ static void run_all(void) {
     check_sharing(fixture, &config);
     check_order(fixture, &config);
     check_bound_in_batch(fixture, &config);
+    check_bounds_in_batch(fixture, &config);
     check_idle(fixture, &config);
     check_descriptors(fixture, &config);
     check_close_is_quick(&config);
