@@ -52,6 +52,14 @@ for path in "$source"/README.md "$source"/SECURITY.md "$source"/docs/*.md; do
     tap_empty "$scratch/missing" "$file: what it names exists"
 done
 
+# No page is left out: a reader finds it from README.md, and in a package.
+for path in "$source"/docs/*.md; do
+    file=${path#"$source/"}
+    grep -qF "]($file)" "$readme" || echo "$file is not in README.md"
+    grep -qx "$file" "$source"/debian/*.docs || echo "$file is in no Debian package"
+done >"$scratch/missing"
+tap_empty "$scratch/missing" "README.md and the Debian packages have every page of docs/"
+
 # `spec: NAME` in docs/consistency.md is a check of the model.
 grep -oE '`spec: [^`]+' "$source/docs/consistency.md" | sed 's/`spec: //' | sort -u >"$scratch/checks"
 while read -r check; do
