@@ -15,17 +15,7 @@ set -euo pipefail
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$source/scripts/lib.sh"
 
-build=$source/build/demo
-log=$build/demo.log
-mkdir -p "$build"
-: >"$log"
-
-echo "Building in $build"
-[[ -z $(missing_packages build test) ]] || step 'install packages' install_missing build test
-bootstrap_if_needed
-configure_in "$build"
-step compile make -C "$build" -j "$(nproc)" bench/migration
-echo
+build_in demo bench/migration
 
 # In the background, so that a signal to this script is passed on at once; the
 # other script then ends the program and the servers.

@@ -16,17 +16,7 @@ set -euo pipefail
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$source/scripts/lib.sh"
 
-build=$source/build/race
-log=$build/build.log
-mkdir -p "$build"
-: >"$log"
-
-echo "Building in $build"
-[[ -z $(missing_packages build test) ]] || step 'install packages' install_missing build test
-bootstrap_if_needed
-configure_in "$build"
-step compile make -C "$build" -j "$(nproc)" tests/fleet/fleet.t
-echo
+build_in race tests/fleet/fleet.t
 
 export FLEET_CYCLES=${1:-5} FLEET_LAG_S=${FLEET_LAG_S:-3} FLEET_LATE_MS=${FLEET_LATE_MS:-1000}
 [[ $# -lt 2 ]] || export TEST_SEED=$2

@@ -139,6 +139,22 @@ configure_in() {
     echo "$*" >"$directory/configured-with"
 }
 
+# build_in NAME TARGET...: makes these in build/NAME, which becomes $build,
+# configured as for users; installs what is missing.
+build_in() {
+    build=$source/build/$1
+    log=$build/build.log
+    shift
+    mkdir -p "$build"
+    : >"$log"
+    echo "Building in $build"
+    [[ -z $(missing_packages build test) ]] || step 'install packages' install_missing build test
+    bootstrap_if_needed
+    configure_in "$build"
+    step compile make -C "$build" -j "$(nproc)" "$@"
+    echo
+}
+
 # ---- results ----
 
 # forget_results DIRECTORY: so that a test that did not run does not count.

@@ -20,17 +20,7 @@ set -euo pipefail
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$source/scripts/lib.sh"
 
-build=$source/build/race
-log=$build/build.log
-mkdir -p "$build"
-: >"$log"
-
-echo "Building in $build"
-[[ -z $(missing_packages build test) ]] || step 'install packages' install_missing build test
-bootstrap_if_needed
-configure_in "$build"
-step compile make -C "$build" -j "$(nproc)" tests/soak/churn.t tests/soak/soak.t
-echo
+build_in race tests/soak/churn.t tests/soak/soak.t
 
 export SOAK_SECONDS=${1:-1800} CHURN_CYCLES=${CHURN_CYCLES:-10000}
 [[ $# -lt 2 ]] || export TEST_SEED=$2

@@ -33,6 +33,9 @@ typedef struct {
 /* Judges all keys; explains the first violation in TAP notes. */
 verdict_t race_judge(const race_t *race);
 
+/* Adds a verdict to a sum. */
+void judge_add_up(verdict_t *sum, const verdict_t *verdict);
+
 /* Notes statuses that are faults, by the kind of operation. */
 void judge_note_faults(const verdict_t *verdict);
 

@@ -91,11 +91,7 @@ static verdict_t run_round(run_t *run, const shape_t *shape, double seconds, dri
 /* ---- all rounds -------------------------------------------------------------------- */
 
 static void add_up(run_t *run, const verdict_t *verdict, const driven_t *driven) {
-    run->sum.operations += verdict->operations;
-    run->sum.reads += verdict->reads;
-    run->sum.hits += verdict->hits;
-    run->sum.misses += verdict->misses;
-    run->sum.violations += verdict->violations;
+    judge_add_up(&run->sum, verdict);
     run->driven.steps += driven->steps;
     run->driven.migrations += driven->migrations;
     run->driven.rollbacks += driven->rollbacks;

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -48,6 +49,18 @@ bool race_end_processes(const race_t *race, const pid_t *children, bool well) {
         }
     }
     return well;
+}
+
+/* They are numbers, all alike. */
+void judge_add_up(verdict_t *sum, const verdict_t *verdict) {
+    enum { NUMBERS = sizeof *sum / sizeof(uint64_t) };
+    uint64_t sums[NUMBERS], numbers[NUMBERS];
+    memcpy(sums, sum, sizeof *sum);
+    memcpy(numbers, verdict, sizeof *verdict);
+    for (size_t i = 0; i < NUMBERS; i++) {
+        sums[i] += numbers[i];
+    }
+    memcpy(sum, sums, sizeof *sum);
 }
 
 void judge_note_faults(const verdict_t *verdict) {

@@ -83,21 +83,6 @@ static void go_on(race_t *race) {
     atomic_fetch_add(&race->rests, 1);
 }
 
-static void add_up(soak_t *soak, const verdict_t *verdict) {
-    soak->sum.operations += verdict->operations;
-    soak->sum.reads += verdict->reads;
-    soak->sum.hits += verdict->hits;
-    soak->sum.misses += verdict->misses;
-    soak->sum.writes += verdict->writes;
-    soak->sum.unknown += verdict->unknown;
-    soak->sum.violations += verdict->violations;
-    for (int kind = 0; kind < KINDS; kind++) {
-        for (int status = 0; status < STATUSES; status++) {
-            soak->sum.status[kind][status] += verdict->status[kind][status];
-        }
-    }
-}
-
 static void note_verdict(const char *what, const verdict_t *verdict, const driven_t *driven) {
     tap_note("%s: %" PRIu64 " operations, %" PRIu64 " reads, %" PRIu64 " hits, %" PRIu64
              " writes, %" PRIu64 " unknown; %u steps, %u migrations, %u rollbacks so far; %" PRIu64
@@ -132,7 +117,7 @@ static void do_stretch(soak_t *soak, unsigned number) {
     snprintf(what, sizeof what, "stretch %u of %u", number + 1, soak->stretches);
     note_verdict(what, &verdict, &soak->drive.driven);
     note_usage(soak, number == soak->stretches / STRETCHES - 1);
-    add_up(soak, &verdict);
+    judge_add_up(&soak->sum, &verdict);
     if (number + 1 < soak->stretches) {
         go_on(soak->race);
     }
