@@ -147,14 +147,16 @@ void wr_server_count(const wr_server_t *server, warmring_server_counters_t *coun
     counters->misses += totals.misses;
 }
 
-/* The CAS value of an item stored just now. */
+/* The CAS value of an item stored just now, which outlives the call: one that
+ * was stored and is gone means a server that does not keep what it is given. */
 static warmring_status_t probe_counter(wr_server_t *server, wr_deadline_t deadline, uint64_t *cas) {
     char key[80];
     int length =
         snprintf(key, sizeof key, "warmring:probe:%x-%" PRIx64 "-%" PRIx64, (unsigned)getpid(),
                  (uint64_t)wr_now(), atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed));
     warmring_bytes_t name = {key, (size_t)length};
-    wr_request_t set = {.server = server, .verb = WR_SET, .key = name, .expiration = 2};
+    uint32_t life = (uint32_t)(wr_deadline_left_ms(deadline) / 1000) + 2;
+    wr_request_t set = {.server = server, .verb = WR_SET, .key = name, .expiration = life};
     wr_request_t get = {.server = server, .verb = WR_GET, .key = name};
     wr_request_t *both[] = {&set, &get};
     wr_run(both, 2, deadline);

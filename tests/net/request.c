@@ -6,6 +6,7 @@
 #include "net.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -209,6 +210,27 @@ static void check_quiet(void) {
     tap_int(net_counters(server).connections, 1, "%s: one connection", kind);
 }
 
+/* What a probe stores is there as long as the probe may take, however long the
+ * server pauses. */
+static void check_life_of_probe(void) {
+    enum { SECONDS = 100 };
+    static char dump[1 << 16];
+    wr_probe_t probe = {0, 0};
+    time_t now = time(NULL), until = 0;
+    tap_status(wr_server_probe_cas(server, wr_deadline_in_ms(SECONDS * 1000), &probe), WARMRING_OK,
+               "%s: a probe with much time", kind);
+    fixture_raw(servers, which, "lru_crawler metadump all\r\n", "END\r\n", dump, sizeof dump);
+    const char *found = dump;
+    while ((found = strstr(found, "key=warmring%3Aprobe")) != NULL) {
+        const char *end = strstr(found, "exp=");
+        time_t that = end != NULL ? strtoll(end + 4, NULL, 10) : 0;
+        until = that > until ? that : until;
+        found++;
+    }
+    tap_ok(until >= now + SECONDS && until < now + SECONDS + 60, "%s: its item is there for %lld s",
+           kind, (long long)(until - now));
+}
+
 static void check_rest(void) {
     char small[4];
     run(WR_SET, "big", "abcde");
@@ -257,6 +279,7 @@ static void check_all(const char *name, const fixture_t *fixture, size_t index,
     check_counters();
     check_expiry();
     check_rest();
+    check_life_of_probe();
     wr_server_release(server);
 }
 
