@@ -24,10 +24,11 @@ static const fake_step_t good[] = {FAKE_MEMCACHED()};
 
 static struct {
     _Atomic int delay_ms;
-    _Atomic int code;  /* of getaddrinfo() for a name */
-    _Atomic int calls; /* for names */
-    _Atomic int busy;  /* of them, under way */
-} resolver;
+    _Atomic int addresses; /* of a name: the last is 127.0.0.1, the one before 127.0.0.2 */
+    _Atomic int code;      /* of getaddrinfo() for a name */
+    _Atomic int calls;     /* for names */
+    _Atomic int busy;      /* of them, under way */
+} resolver = {.addresses = 1};
 
 /* One block for an answer: freeaddrinfo() below frees it. */
 typedef struct {
@@ -35,18 +36,27 @@ typedef struct {
     struct sockaddr_in address;
 } answer_t;
 
-static int answer_with(in_addr_t address, const char *service, struct addrinfo **list) {
-    answer_t *answer = calloc(1, sizeof *answer);
-    if (answer == NULL) {
+/* `count` addresses down to `last`. */
+static int answer_with(in_addr_t last, size_t count, const char *service, struct addrinfo **list) {
+    answer_t *answers = calloc(count, sizeof *answers);
+    if (answers == NULL) {
         return EAI_MEMORY;
     }
-    answer->address = (struct sockaddr_in){
-        .sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(service)), .sin_addr = {address}};
-    answer->info = (struct addrinfo){.ai_family = AF_INET,
-                                     .ai_socktype = SOCK_STREAM,
-                                     .ai_addrlen = sizeof answer->address,
-                                     .ai_addr = (struct sockaddr *)&answer->address};
-    *list = &answer->info;
+    for (size_t i = 0; i < count; i++) {
+        answers[i].address = (struct sockaddr_in){
+            .sin_family = AF_INET,
+            .sin_port = htons((uint16_t)atoi(service)),
+            .sin_addr = {htonl(ntohl(last) + (uint32_t)(count - 1 - i))},
+        };
+        answers[i].info = (struct addrinfo){
+            .ai_family = AF_INET,
+            .ai_socktype = SOCK_STREAM,
+            .ai_addrlen = sizeof answers[i].address,
+            .ai_addr = (struct sockaddr *)&answers[i].address,
+            .ai_next = i + 1 < count ? &answers[i + 1].info : NULL,
+        };
+    }
+    *list = &answers[0].info;
     return 0;
 }
 
@@ -56,7 +66,7 @@ EXPORTED int getaddrinfo(const char *restrict host, const char *restrict service
                          const struct addrinfo *restrict hints, struct addrinfo **restrict list) {
     in_addr_t numeric = inet_addr(host);
     if (numeric != INADDR_NONE) {
-        return answer_with(numeric, service, list);
+        return answer_with(numeric, 1, service, list);
     }
     if ((hints->ai_flags & AI_NUMERICHOST) != 0) {
         return EAI_NONAME;
@@ -67,7 +77,8 @@ EXPORTED int getaddrinfo(const char *restrict host, const char *restrict service
         usleep(2000);
     }
     int code = atomic_load(&resolver.code);
-    code = code != 0 ? code : answer_with(htonl(INADDR_LOOPBACK), service, list);
+    size_t count = (size_t)atomic_load(&resolver.addresses);
+    code = code != 0 ? code : answer_with(htonl(INADDR_LOOPBACK), count, service, list);
     errno = 0;
     atomic_fetch_sub(&resolver.busy, 1);
     return code;
@@ -177,11 +188,38 @@ static void test_late_but_in_time(void) {
     end(&cluster);
 }
 
+/* Takes connections at 127.0.0.2, and never says anything. */
+static int listen_deaf(uint16_t port) {
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK + 1)}};
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof address) != 0 ||
+        listen(listener, 16) != 0) {
+        tap_bail("127.0.0.2:%u: %s", port, strerror(errno));
+    }
+    return listener;
+}
+
+/* The first of two addresses hangs, which leaves time for the second. */
+static void test_two_addresses(void) {
+    cluster_t cluster = start(0, 0);
+    int deaf = listen_deaf((uint16_t)fake_server_port(cluster.named));
+    atomic_store(&resolver.addresses, 2);
+    tap_status(operate(cluster.client, GET, cluster.key, LONG_MS), WARMRING_OK,
+               "a name whose first address hangs");
+    tap_int((int64_t)server_counters(cluster.client, cluster.address).connect_errors, 0,
+            "is no failure");
+    atomic_store(&resolver.addresses, 1);
+    close(deaf);
+    end(&cluster);
+}
+
 static void run(void) {
     test_failure();
     test_slow();
     test_slow_multi();
     test_late_but_in_time();
+    test_two_addresses();
 }
 
 int main(void) {

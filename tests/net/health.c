@@ -135,6 +135,9 @@ static void check_single_prober(void) {
     tap_int(down, THREADS - 1, "the others are refused");
     tap_int((int64_t)(net_counters(server).connect_errors - before), 1, "one connect is made");
     tap_ok(wr_server_is_down(server), "the back-off has begun again");
+    usleep(550000);
+    tap_ok(!wr_server_is_down(server), "and ends again");
+    tap_status(set(server, 30), WARMRING_TIMEOUT, "another one probes");
     pthread_barrier_destroy(&barrier);
     wr_server_release(server);
     fake_server_free(fake);
