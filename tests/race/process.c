@@ -234,5 +234,6 @@ void race_process(race_t *race, unsigned number, const fixture_t *fixture) {
     }
     ghosts(&process);
     warmring_close(process.client);
+    race->blocks_left[number] = usage_now().blocks;
     exit(0); /* sanitizers have their say */
 }

@@ -150,6 +150,7 @@ typedef struct {
     _Atomic uint32_t rested[PROCESSES]; /* which of those each process has come to */
     usage_t usage[PROCESSES];           /* then */
     long descriptors_before[PROCESSES]; /* the client */
+    long blocks_left[PROCESSES];        /* when it was closed */
     char failure[PROCESSES][TEXT_SIZE];
 } race_t;
 

@@ -180,6 +180,7 @@ static void check_usage(const soak_t *soak) {
                "process %u: never more descriptors than one of each thread with each server, %ld "
                "of %ld",
                i, soak->most_descriptors[i], most);
+        tap_int(soak->race->blocks_left[i], 0, "process %u: closed, no block is left", i);
     }
 }
 
