@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
 # The soak and the churn, long. Processes on both transports read and write in
 # one cluster of real servers while migrations go forward and back and servers,
 # connections and the network are at fault; everything they saw is judged, and
