@@ -20,6 +20,7 @@ typedef struct {
     wr_admission_t admission;
     bool was_used;     /* the connection, before */
     bool stale_before; /* one was of no use */
+    bool repeated;     /* some were sent before */
 } wr_group_t;
 
 typedef struct {

@@ -86,11 +86,12 @@ typedef struct wr_request {
 
     bool unbiased; /* a fault says nothing about the server: the deadline is
                       shorter than what it may take */
-    bool patient; /* waits for such a connection until the deadline */
+    bool patient;  /* waits for such a connection until the deadline */
 
     /* the answer */
     warmring_status_t status;
     bool sent;           /* false: the server surely saw nothing */
+    bool was_sent;       /* by an earlier try, which was not answered */
     wr_time_t opened_at; /* of the connection that carried it; for the
                             opened_before of what must follow on it */
     char *value_out;     /* in the sink */
@@ -108,7 +109,8 @@ typedef struct wr_request {
  * thread's detail text tells about one of them.
  *
  * A request on a connection that turns out to be stale is sent once more on
- * a fresh one if its verb is idempotent. Connections are taken in order of
+ * a fresh one if its verb is idempotent; should that be refused, what the
+ * server saw stays unknown: CONNECTION_LOST, unless it is a read. Connections are taken in order of
  * wr_server_id(), at most one a server, and all are back when it returns.
  *
  * `requests` is reordered. A single request takes no memory.

@@ -36,6 +36,7 @@ typedef wr_group_t group_t;
 static inline void clear_answer(wr_request_t *request) {
     request->status = WARMRING_OK;
     request->sent = false;
+    request->was_sent = false;
     request->opened_at = 0;
     request->value_out = NULL;
     request->value_length = 0;
@@ -150,10 +151,22 @@ static inline void leave(group_t *group, wr_verdict_t verdict) {
 
 /* ---- one round --------------------------------------------------------- */
 
+/* Whatever became of the last try, the server may have done what an earlier one
+ * sent: that nothing was sent must not be the answer. */
+static void own_up(wr_request_t *request) {
+    if (request->was_sent && !request->sent && !wr_verb_info(request->verb)->reads) {
+        bool denies = request->status == WARMRING_CONNECT_FAILED ||
+                      request->status == WARMRING_RESOLVE_FAILED;
+        request->sent = true;
+        request->status = denies ? WARMRING_CONNECTION_LOST : request->status;
+    }
+}
+
 static void fail_all(group_t *group, warmring_status_t status) {
     for (size_t i = 0; i < group->count; i++) {
         group->requests[i]->status = status;
         count_fault(group->server, sign_of(group->requests[i]));
+        own_up(group->requests[i]);
     }
 }
 
@@ -343,9 +356,12 @@ static void prepare_again(group_t *group, size_t number) {
     uint64_t repeated = 0;
     group->count = number;
     for (size_t i = 0; i < number; i++) {
-        repeated += group->requests[i]->sent;
+        bool sent = group->requests[i]->sent, before = group->requests[i]->was_sent;
+        repeated += sent;
         clear_answer(group->requests[i]);
+        group->requests[i]->was_sent = sent || before;
     }
+    group->repeated = true;
     wr_count(group->server, WR_COUNT_retries, repeated);
 }
 
@@ -369,6 +385,9 @@ static inline bool settle(group_t *group, wr_deadline_t deadline) {
     size_t number = choose_again(group, &outcome);
     wr_pool_give(group->server, group->connection, &outcome.tally);
     group->connection = NULL;
+    for (size_t i = number; group->repeated && i < group->count; i++) {
+        own_up(group->requests[i]);
+    }
     if (number == 0) {
         leave(group, last_verdict(group, &outcome, first));
         return false;

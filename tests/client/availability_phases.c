@@ -142,6 +142,29 @@ static void test_writes(plan_t *plan) {
     }
 }
 
+/* The old owner dies while there are connections to it, so it may have done what
+ * was sent over one of them: the new one must have no copy then, whatever the
+ * phase. */
+static void test_write_unknown(plan_t *plan, warmring_phase_t phase, bool store) {
+    prepare(plan, phase);
+    (void)!erase_key(plan->client, plan->key); /* connects to both */
+    raw_store(plan->fixture, N, plan->key, 0, 0, "before");
+    fixture_kill(plan->fixture, O);
+    warmring_status_t status =
+        store ? store_key(plan->client, plan->key, "value") : erase_key(plan->client, plan->key);
+    tap_status(status, WARMRING_CONNECTION_LOST, "%s in %s, the old owner dies: unknown",
+               store ? "set" : "delete", phase_of(plan));
+    tap_ok(!raw_look(plan->fixture, N, plan->key).present, "the new one has no copy");
+    revive(plan, O);
+}
+
+static void test_writes_unknown(plan_t *plan) {
+    for (warmring_phase_t phase = WARMRING_PREPARED; phase <= WARMRING_CLOSING; phase++) {
+        test_write_unknown(plan, phase, true);
+        test_write_unknown(plan, phase, false);
+    }
+}
+
 /* A server that the key's phase does not write to may be dead. */
 static void test_write_alone(plan_t *plan) {
     prepare(plan, WARMRING_SETTLING);
@@ -332,6 +355,7 @@ static void run_all(void) {
     plan.after = fixture_servers(plan.fixture);
     test_reads(&plan);
     test_writes(&plan);
+    test_writes_unknown(&plan);
     test_write_alone(&plan);
     test_multi(&plan);
     size_t third = fixture_add(plan.fixture, NULL);

@@ -60,6 +60,24 @@ static void check(const case_t *c) {
     wr_server_release(server);
 }
 
+/* The server is gone: what was sent over the old connection may have been done,
+ * though no other could be opened. */
+static void check_gone(const case_t *c) {
+    const char *name = wr_verb_info(c->verb)->name;
+    bool reads = wr_verb_info(c->verb)->reads;
+    wr_server_t *server = net_server(fixture, 0, &config);
+    net_do(&call, server, WR_SET, "k", "v");
+    fixture_kill(fixture, 0);
+    net_call(&call, server, c->verb, "k", "1");
+    call.request.cas = call.request.verb == WR_CAS || call.request.verb == WR_UNLEASE;
+    call.request.delta = 1;
+    tap_status(net_run(&call, 5000), reads ? WARMRING_CONNECT_FAILED : WARMRING_CONNECTION_LOST,
+               "%s over a stale connection, the server is gone", name);
+    tap_ok(reads || call.request.sent, "%s was sent", name);
+    wr_server_release(server);
+    fixture_restart(fixture, 0);
+}
+
 /* An increment that was sent may have been done: it is lost. One that was not
  * (libmemcached sends it when its turn comes) was not done: it is sent. The
  * reads around it are repeated. */
@@ -132,6 +150,7 @@ static void run_all(void) {
     config = net_config(NULL);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         check(&cases[i]);
+        check_gone(&cases[i]);
     }
     check_batch(-1, false);
     check_batch(2, test_is_meta());
