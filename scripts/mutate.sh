@@ -118,7 +118,7 @@ try() {
         return 1
     }
     by=$(first_failure 1 "$@")
-    if [[ -z $by ]]; then
+    if [[ -z $by && -z ${NAMED_ONLY:-} ]]; then
         layer=${file#lib/} layer=${layer%%/*}
         local others
         # shellcheck disable=SC2086 # a list of areas
