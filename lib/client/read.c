@@ -259,10 +259,19 @@ static inline bool is_plain(const wr_read_t *read) {
     return step[0].action == WR_STEP_RUN && step[1].action == WR_STEP_NONE;
 }
 
-static inline void choose_way(const batch_t *batch, wr_read_t *read) {
+/* Of one key or more. */
+static inline void find_routes(const batch_t *batch, const wr_read_t *reads, size_t count,
+                               wr_route_t *routes) {
     const wr_view_t *view = batch->operation->view;
-    wr_place_t place = wr_key_place(batch->operation, read->key);
-    read->route = wr_route(view->topology, &place, batch->kind, view->rollout);
+    wr_place_t places[WR_ROUTES_MOST];
+    size_t placed = 0;
+    do {
+        places[placed] = wr_key_place(batch->operation, reads[placed].key);
+    } while (++placed < count);
+    wr_route_many(view->topology, places, count, batch->kind, view->rollout, routes);
+}
+
+static inline void choose_way(const batch_t *batch, wr_read_t *read) {
     read->leased = false;
     read->fault = WARMRING_OK;
     if (is_plain(read)) {
@@ -283,26 +292,44 @@ static wr_deadline_t deadline_of(const batch_t *batch, bool leave_half) {
     return leave_half ? wr_deadline_share(deadline, 2) : deadline;
 }
 
-/* Chooses the way of each key, and asks what nearly all ask: the first owner.
- * Returns how many keys are not done after it. */
-static size_t run_first(const batch_t *batch) {
-    const wr_read_t *end = batch->reads + batch->count;
-    size_t asked = 0;
-    size_t open = 0;
-    bool leave_half = false;
-    for (wr_read_t *read = batch->reads; read < end; read++) {
+/* What a round has come to so far. */
+typedef struct {
+    size_t asked;    /* in the queue */
+    size_t open;     /* keys that are not done after it */
+    bool leave_half; /* of the time */
+} round_t;
+
+/* Chooses the way of each key, and asks what nearly all ask: the first owner. */
+static inline void ask_owners(const batch_t *batch, wr_read_t *reads, size_t count,
+                              round_t *round) {
+    wr_route_t routes[WR_ROUTES_MOST];
+    find_routes(batch, reads, count, routes);
+    for (size_t i = 0; i < count; i++) {
+        wr_read_t *read = &reads[i];
+        read->route = routes[i];
         choose_way(batch, read);
         if (read->state == FIRST) {
-            batch->queue[asked++] = ask_first(batch, read);
-            leave_half |= may_fall_back(read);
+            batch->queue[round->asked++] = ask_first(batch, read);
+            round->leave_half |= may_fall_back(read);
         } else {
-            open += enter(batch, read, read->state);
+            round->open += enter(batch, read, read->state);
         }
     }
-    if (asked == 0) {
+}
+
+/* Returns how many keys are not done after it. */
+static size_t run_first(const batch_t *batch) {
+    const wr_read_t *end = batch->reads + batch->count;
+    round_t round = {0};
+    for (size_t at = 0; at < batch->count; at += WR_ROUTES_MOST) {
+        size_t left = batch->count - at;
+        ask_owners(batch, batch->reads + at, left < WR_ROUTES_MOST ? left : WR_ROUTES_MOST, &round);
+    }
+    size_t open = round.open;
+    if (round.asked == 0) {
         return open;
     }
-    wr_run(batch->queue, asked, deadline_of(batch, leave_half));
+    wr_run(batch->queue, round.asked, deadline_of(batch, round.leave_half));
     for (wr_read_t *read = batch->reads; read < end; read++) {
         if (read->state == FIRST) {
             wr_watch_tell(batch->watch, read->route.owner[read->answered_by], read->answer.status);

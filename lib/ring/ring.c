@@ -47,15 +47,34 @@ static inline uint32_t hash_of(const warmring_ring_t *ring, const char *bytes, s
     return ring->hash_key(bytes, length);
 }
 
-uint32_t wr_ring_hash_key(const warmring_ring_t *ring, const char *bytes, size_t length,
-                          size_t prefix_length) {
+static inline uint32_t hash_behind(const warmring_ring_t *ring, const char *bytes, size_t length,
+                                   size_t prefix_length) {
     size_t skipped = ring->dialect->prefix_hashed ? 0 : prefix_length;
     skipped = skipped < length ? skipped : length;
     return hash_of(ring, bytes + skipped, length - skipped);
 }
 
+uint32_t wr_ring_hash_key(const warmring_ring_t *ring, const char *bytes, size_t length,
+                          size_t prefix_length) {
+    return hash_behind(ring, bytes, length, prefix_length);
+}
+
 uint32_t wr_ring_owner(const warmring_ring_t *ring, uint32_t hash) {
     return ring->dialect->owner(ring, hash);
+}
+
+void wr_ring_owners(const warmring_ring_t *ring, const wr_place_t *places, size_t count,
+                    uint32_t *owners) {
+    uint32_t hashes[BATCH];
+    for (size_t done = 0; done < count;) {
+        size_t batch = count - done < BATCH ? count - done : BATCH;
+        for (size_t i = 0; i < batch; i++) {
+            const wr_place_t *place = &places[done + i];
+            hashes[i] = hash_behind(ring, place->bytes, place->length, place->prefix_length);
+        }
+        ring->dialect->owners(ring, hashes, batch, owners + done);
+        done += batch;
+    }
 }
 
 const wr_member_t *wr_ring_member(const warmring_ring_t *ring, uint32_t index) {

@@ -36,6 +36,18 @@ uint32_t wr_ring_hash_key(const warmring_ring_t *ring, const char *bytes, size_t
 /* The server that owns a position. */
 uint32_t wr_ring_owner(const warmring_ring_t *ring, uint32_t hash);
 
+/* The bytes that choose the server: the key, or the group. `prefix_length`
+ * of them are the client's prefix, which some dialects do not hash. */
+typedef struct {
+    const char *bytes;
+    size_t length;
+    size_t prefix_length;
+} wr_place_t;
+
+/* The servers that own many places, whose searches overlap on large rings. */
+void wr_ring_owners(const warmring_ring_t *ring, const wr_place_t *places, size_t count,
+                    uint32_t *owners);
+
 /* Server `index` as it was given; its texts live as long as the ring. See
  * wr_member_port() for its port. */
 const wr_member_t *wr_ring_member(const warmring_ring_t *ring, uint32_t index);

@@ -79,6 +79,28 @@ wr_route_t wr_route(const warmring_topology_t *topology, const wr_place_t *place
                         .owner = {only, only}};
 }
 
+/* Side by side on the only ring. */
+static void route_on_one(const warmring_ring_t *ring, const wr_place_t *places, size_t count,
+                         const wr_steps_t *steps, wr_route_t *routes) {
+    uint32_t owners[WR_ROUTES_MOST];
+    wr_ring_owners(ring, places, count, owners);
+    for (size_t i = 0; i < count; i++) {
+        routes[i] = (wr_route_t){.steps = steps, .owner = {owners[i], owners[i]}};
+    }
+}
+
+void wr_route_many(const warmring_topology_t *topology, const wr_place_t *places, size_t count,
+                   wr_kind_t kind, uint32_t rollout, wr_route_t *routes) {
+    if (count > 1 && topology->ring[WARMRING_NEW_RING] == NULL) {
+        route_on_one(topology->ring[WARMRING_OLD_RING], places, count,
+                     &wr_phase_table[WARMRING_STABLE].cells[kind], routes);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        routes[i] = wr_route(topology, &places[i], kind, rollout);
+    }
+}
+
 bool warmring_topology_moved(const warmring_topology_t *topology, const char *key,
                              size_t key_length) {
     wr_place_t place = {.bytes = key, .length = key_length};

@@ -15,6 +15,8 @@
 
 #include <warmring/topology.h>
 
+#include "ring/ring.h"
+
 /* The kinds of operation that phases treat differently. */
 typedef enum {
     WR_KIND_READ,
@@ -29,17 +31,17 @@ typedef enum {
 /* What a step does. WR_STEP_NONE ends a list that is shorter than two. */
 typedef enum {
     WR_STEP_NONE,
-    WR_STEP_RUN,    /* the caller's command */
-    WR_STEP_ERASE,  /* delete this server's copy instead */
-    WR_STEP_FILTER, /* read; an item at or below the server's watermark is a
-                       ghost: remove it, a miss */
-    WR_STEP_FILL,   /* read after a miss of the step before, under a lease
-                       there, and copy what is found */
+    WR_STEP_RUN,     /* the caller's command */
+    WR_STEP_ERASE,   /* delete this server's copy instead */
+    WR_STEP_FILTER,  /* read; an item at or below the server's watermark is a
+                        ghost: remove it, a miss */
+    WR_STEP_FILL,    /* read after a miss of the step before, under a lease
+                        there, and copy what is found */
     WR_STEP_PROMOTE, /* move this server's copy to the other one, if that has
                         none, and delete it here */
-    WR_STEP_BIND,   /* the caller's command, bound to the very item that is
-                       there; what is a ghost or a stub is not there */
-    WR_STEP_REFUSE  /* answer TRY_AGAIN */
+    WR_STEP_BIND,    /* the caller's command, bound to the very item that is
+                        there; what is a ghost or a stub is not there */
+    WR_STEP_REFUSE   /* answer TRY_AGAIN */
 } wr_action_t;
 
 typedef struct {
@@ -60,18 +62,15 @@ typedef struct {
     bool moved;
 } wr_route_t;
 
-/* The bytes that choose the server: the key, or the group. `prefix_length`
- * of them are the client's prefix, which some dialects do not hash. */
-typedef struct {
-    const char *bytes;
-    size_t length;
-    size_t prefix_length;
-} wr_place_t;
-
 /* `rollout` is warmring_topology_get_rollout() of the client's scope, looked up
  * once when the topology is put in force. */
 wr_route_t wr_route(const warmring_topology_t *topology, const wr_place_t *place, wr_kind_t kind,
                     uint32_t rollout);
+
+/* The same for up to WR_ROUTES_MOST places at once. */
+enum { WR_ROUTES_MOST = 64 };
+void wr_route_many(const warmring_topology_t *topology, const wr_place_t *places, size_t count,
+                   wr_kind_t kind, uint32_t rollout, wr_route_t *routes);
 
 /*
  * Endpoints: the distinct addresses of both rings, numbered from 0, those of
