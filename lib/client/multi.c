@@ -17,6 +17,7 @@ typedef struct {
     wr_request_t **queue;
     warmring_item_t **items; /* of each key in the batch */
     size_t batched;          /* how many keys are in it */
+    bool faulty;             /* some item has a fault */
 } multi_t;
 
 static warmring_status_t begin(multi_t *multi, warmring_t *client, const void *input, size_t count,
@@ -26,6 +27,7 @@ static warmring_status_t begin(multi_t *multi, warmring_t *client, const void *i
     }
     multi->results = results;
     multi->batched = 0;
+    multi->faulty = false;
     results->count = 0;
     results->server_count = 0;
     if (count > 0 && WR_HAS_NULL(input)) {
@@ -50,7 +52,7 @@ static warmring_status_t begin(multi_t *multi, warmring_t *client, const void *i
 static warmring_status_t end(multi_t *multi) {
     wr_results_seal(multi->results, multi->operation.view);
     wr_operation_end(&multi->operation);
-    return wr_results_status(multi->results);
+    return multi->faulty ? wr_results_status(multi->results) : WARMRING_OK;
 }
 
 static warmring_status_t give_up(multi_t *multi) {
@@ -59,47 +61,68 @@ static warmring_status_t give_up(multi_t *multi) {
     return wr_fail_memory();
 }
 
-/*
- * Each item starts out with its key. The input is keys, or what starts with
- * one, each `stride` bytes long. The good keys are in the batch then.
- */
-static void take_keys(multi_t *multi, const void *input, size_t stride) {
-    warmring_results_t *results = multi->results;
-    const warmring_t *client = multi->operation.client;
-    const char *key = input;
-    size_t batched = 0;
-    for (size_t i = 0; i < results->count; i++, key += stride) {
-        warmring_item_t *item = &results->items[i];
-        *item = (warmring_item_t){.size = sizeof *item, .key = *(const warmring_bytes_t *)key};
-        item->status = wr_key_check(client, item->key);
-        if (item->status == WARMRING_OK) {
-            multi->items[batched++] = item;
-        } else {
-            wr_results_refuse(results, i);
-        }
-    }
-    multi->batched = batched;
+static inline void set_status(multi_t *multi, warmring_item_t *item, warmring_status_t status) {
+    item->status = status;
+    multi->faulty |= status > WARMRING_EXISTS;
 }
 
-/* The key of an item as it is sent, in *wire; false: no memory. */
-static inline bool find_wire(const multi_t *multi, const warmring_item_t *item,
-                             warmring_bytes_t *wire) {
+static void refuse_item(multi_t *multi, warmring_item_t *item, warmring_status_t status) {
+    set_status(multi, item, status);
+    wr_results_refuse(multi->results, (size_t)(item - multi->results->items));
+}
+
+/* A key as it is sent, in *wire; false: no memory. */
+static inline bool find_wire(const multi_t *multi, warmring_bytes_t key, warmring_bytes_t *wire) {
     const warmring_t *client = multi->operation.client;
     size_t prefix = client->options.prefix_length;
     char *buffer = NULL;
     if (prefix > 0) {
-        buffer = wr_arena_take(&multi->results->arena, prefix + item->key.length);
+        buffer = wr_arena_take(&multi->results->arena, prefix + key.length);
         if (buffer == NULL) {
             return false;
         }
     }
-    *wire = wr_key_prefixed(client, item->key, buffer);
+    *wire = wr_key_prefixed(client, key, buffer);
     return true;
 }
 
-static void fill_item(const multi_t *multi, warmring_item_t *item, const wr_read_t *read) {
+/* Where keys stand: alone, or each in something of `stride` bytes. */
+typedef struct {
+    char *first;
+    size_t stride;
+} keys_t;
+
+/*
+ * Each item starts out with its key. The input is keys, or what starts with
+ * one, each `stride` bytes long. The good ones are in the batch then, and
+ * `wires` has them as they are sent. False: no memory.
+ */
+static bool take_keys(multi_t *multi, const void *input, size_t stride, keys_t wires) {
+    const warmring_t *client = multi->operation.client;
+    const warmring_item_t *behind = multi->results->items + multi->results->count;
+    const char *at = input;
+    warmring_item_t **batched = multi->items;
+    for (warmring_item_t *item = multi->results->items; item < behind; item++, at += stride) {
+        warmring_bytes_t key = *(const warmring_bytes_t *)at;
+        warmring_status_t status = wr_key_check(client, key);
+        *item = (warmring_item_t){.size = sizeof *item, .key = key};
+        if (status != WARMRING_OK) {
+            refuse_item(multi, item, status);
+            continue;
+        }
+        if (!find_wire(multi, key, (warmring_bytes_t *)wires.first)) {
+            return false;
+        }
+        wires.first += wires.stride;
+        *batched++ = item;
+    }
+    multi->batched = (size_t)(batched - multi->items);
+    return true;
+}
+
+static inline void fill_item(multi_t *multi, warmring_item_t *item, const wr_read_t *read) {
     const wr_request_t *answer = &read->answer;
-    item->status = answer->status;
+    set_status(multi, item, answer->status);
     if (answer->status == WARMRING_OK) {
         item->value = (warmring_bytes_t){answer->value_out, answer->value_length};
         item->flags = answer->flags_out;
@@ -114,13 +137,9 @@ warmring_status_t warmring_get_multi(warmring_t *client, const warmring_bytes_t 
     if (status != WARMRING_OK) {
         return status;
     }
-    take_keys(&multi, keys, sizeof *keys);
-    wr_read_t *reads = wr_arena_room(&results->arena, multi.batched, sizeof *reads);
-    bool lost = reads == NULL;
-    for (size_t i = 0; i < multi.batched && !lost; i++) {
-        lost = !find_wire(&multi, multi.items[i], &reads[i].key);
-    }
-    if (lost) {
+    wr_read_t *reads = wr_arena_room(&results->arena, count, sizeof *reads);
+    if (reads == NULL ||
+        !take_keys(&multi, keys, sizeof *keys, (keys_t){(char *)&reads->key, sizeof *reads})) {
         return give_up(&multi);
     }
     wr_read(&multi.operation, reads, multi.batched, &results->sink, multi.queue, &results->watch);
@@ -135,9 +154,13 @@ static warmring_status_t run_writes(multi_t *multi, wr_write_t *writes) {
     warmring_results_t *results = multi->results;
     wr_write(&multi->operation, writes, multi->batched, multi->queue, &results->watch);
     for (size_t i = 0; i < multi->batched; i++) {
-        multi->items[i]->status = writes[i].status;
+        set_status(multi, multi->items[i], writes[i].status);
     }
     return end(multi);
+}
+
+static keys_t wires_of(wr_write_t *writes) {
+    return (keys_t){(char *)&writes->command.key, sizeof *writes};
 }
 
 /* The parts of an entry that a request takes; a bad one is the item's status. */
@@ -153,27 +176,24 @@ static warmring_status_t take_entry(const warmring_t *client, const warmring_ent
     return status;
 }
 
-/* Makes the writes of the batch; those of bad entries leave it. False: no
- * memory. */
-static bool take_entries(multi_t *multi, const warmring_entry_t *entries, wr_write_t *writes) {
+/* Makes the writes of the batch; those of bad entries leave it. */
+static void take_entries(multi_t *multi, const warmring_entry_t *entries, wr_write_t *writes) {
     size_t count = multi->batched;
     multi->batched = 0;
     for (size_t i = 0; i < count; i++) {
         warmring_item_t *item = multi->items[i];
         wr_write_t *write = &writes[multi->batched];
         size_t index = (size_t)(item - multi->results->items);
-        item->status = take_entry(multi->operation.client, &entries[index], &write->command);
-        if (item->status != WARMRING_OK) {
-            wr_results_refuse(multi->results, index);
+        warmring_status_t status =
+            take_entry(multi->operation.client, &entries[index], &write->command);
+        if (status != WARMRING_OK) {
+            refuse_item(multi, item, status);
             continue;
         }
         write->kind = WR_KIND_STORE;
+        write->command.key = writes[i].command.key;
         multi->items[multi->batched++] = item;
-        if (!find_wire(multi, item, &write->command.key)) {
-            return false;
-        }
     }
-    return true;
 }
 
 warmring_status_t warmring_set_multi(warmring_t *client, const warmring_entry_t *entries,
@@ -185,10 +205,12 @@ warmring_status_t warmring_set_multi(warmring_t *client, const warmring_entry_t 
         return status;
     }
     _Static_assert(offsetof(warmring_entry_t, key) == 0, "an entry starts with its key");
-    take_keys(&multi, entries, sizeof *entries);
-    wr_write_t *writes = wr_arena_array(&results->arena, multi.batched, sizeof *writes);
-    bool lost = writes == NULL || !take_entries(&multi, entries, writes);
-    return lost ? give_up(&multi) : run_writes(&multi, writes);
+    wr_write_t *writes = wr_arena_array(&results->arena, count, sizeof *writes);
+    if (writes == NULL || !take_keys(&multi, entries, sizeof *entries, wires_of(writes))) {
+        return give_up(&multi);
+    }
+    take_entries(&multi, entries, writes);
+    return run_writes(&multi, writes);
 }
 
 warmring_status_t warmring_delete_multi(warmring_t *client, const warmring_bytes_t *keys,
@@ -199,13 +221,13 @@ warmring_status_t warmring_delete_multi(warmring_t *client, const warmring_bytes
     if (status != WARMRING_OK) {
         return status;
     }
-    take_keys(&multi, keys, sizeof *keys);
-    wr_write_t *writes = wr_arena_array(&results->arena, multi.batched, sizeof *writes);
-    bool lost = writes == NULL;
-    for (size_t i = 0; i < multi.batched && !lost; i++) {
+    wr_write_t *writes = wr_arena_array(&results->arena, count, sizeof *writes);
+    if (writes == NULL || !take_keys(&multi, keys, sizeof *keys, wires_of(writes))) {
+        return give_up(&multi);
+    }
+    for (size_t i = 0; i < multi.batched; i++) {
         writes[i].kind = WR_KIND_ERASE;
         writes[i].command.verb = WR_DELETE;
-        lost = !find_wire(&multi, multi.items[i], &writes[i].command.key);
     }
-    return lost ? give_up(&multi) : run_writes(&multi, writes);
+    return run_writes(&multi, writes);
 }
