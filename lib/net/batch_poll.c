@@ -35,8 +35,7 @@ static void expect(loop_t *loop, size_t i, short events) {
 
 static void refuse(const wr_batch_part_t *part, warmring_status_t status) {
     for (size_t i = 0; i < part->count; i++) {
-        part->requests[i]->status = status;
-        part->requests[i]->sent = false;
+        wr_answer_start(part->requests[i], status);
     }
 }
 

@@ -15,9 +15,9 @@
 typedef struct {
     wr_group_t *found; /* as they are met */
     wr_group_t **order;
-    wr_request_t **space; /* first for groups, then for requests */
-    uint32_t *group_of;   /* each request's, in `found` */
-    uint32_t *table;      /* of the number of a group + 1; 0: free */
+    wr_request_t **space;  /* first for groups, then for requests */
+    wr_group_t **group_of; /* each request's, in `found` */
+    wr_group_t **table;    /* NULL: free */
     size_t mask;
 } room_t;
 
@@ -45,35 +45,38 @@ static bool take_room(room_t *room, wr_groups_t *groups, size_t count) {
     groups->parts = (wr_batch_part_t *)(room->found + count);
     room->order = (wr_group_t **)(groups->parts + count);
     room->space = (wr_request_t **)(room->order + count);
-    room->group_of = (uint32_t *)(room->space + count);
+    room->group_of = (wr_group_t **)(room->space + count);
     room->table = room->group_of + count;
     room->mask = places - 1;
     memset(room->table, 0, places * sizeof *room->table);
     return true;
 }
 
-/* The number of a server's group, which may be new. */
-static uint32_t find_group(room_t *room, size_t *known, wr_server_t *server) {
-    size_t place = (size_t)server->id & room->mask;
-    for (; room->table[place] != 0; place = (place + 1) & room->mask) {
-        if (room->found[room->table[place] - 1].server == server) {
-            return room->table[place] - 1;
-        }
-    }
-    uint32_t number = (uint32_t)(*known)++;
-    room->found[number] = (wr_group_t){.server = server};
-    room->order[number] = &room->found[number];
-    room->table[place] = number + 1;
-    return number;
+static wr_group_t *add_group(const room_t *room, size_t number, wr_server_t *server) {
+    wr_group_t *group = &room->found[number];
+    *group = (wr_group_t){.server = server};
+    room->order[number] = group;
+    return group;
 }
 
-static size_t count_groups(room_t *room, wr_request_t **requests, size_t count) {
+/* Of a server in the table; or the free place where it belongs. */
+static inline wr_group_t **find_group(const room_t *room, const wr_server_t *server) {
+    size_t place = (size_t)wr_server_id(server) & room->mask;
+    while (room->table[place] != NULL && room->table[place]->server != server) {
+        place = (place + 1) & room->mask;
+    }
+    return &room->table[place];
+}
+
+static size_t count_groups(const room_t *room, wr_request_t *const *requests, size_t count) {
     size_t known = 0;
     for (size_t i = 0; i < count; i++) {
-        bool same = i > 0 && requests[i]->server == requests[i - 1]->server;
-        room->group_of[i] =
-            same ? room->group_of[i - 1] : find_group(room, &known, requests[i]->server);
-        room->found[room->group_of[i]].count++;
+        wr_group_t **place = find_group(room, requests[i]->server);
+        if (*place == NULL) {
+            *place = add_group(room, known++, requests[i]->server);
+        }
+        room->group_of[i] = *place;
+        (*place)->count++;
     }
     return known;
 }
@@ -88,7 +91,8 @@ static void merge_sort(wr_group_t **order, size_t count, wr_group_t **space) {
     merge_sort(order + half, count - half, space);
     memcpy(space, order, half * sizeof *space);
     for (size_t i = 0, left = 0, right = half; left < half; i++) {
-        bool take_left = right == count || space[left]->server->id < order[right]->server->id;
+        bool take_left = right == count ||
+                         wr_server_id(space[left]->server) < wr_server_id(order[right]->server);
         order[i] = take_left ? space[left++] : order[right++];
     }
 }
@@ -102,7 +106,7 @@ static void move_requests(const room_t *room, size_t known, wr_request_t **reque
     }
     memcpy(room->space, requests, count * sizeof *requests);
     for (size_t i = 0; i < count; i++) {
-        wr_group_t *group = &room->found[room->group_of[i]];
+        wr_group_t *group = room->group_of[i];
         group->requests[group->count++] = room->space[i];
     }
 }

@@ -24,8 +24,8 @@ enum {
 typedef enum { WR_SPEECH_UNKNOWN, WR_SPEECH_FIRST, WR_SPEECH_OTHER } wr_speech_t;
 
 struct wr_server {
+    wr_server_head_t head;
     const wr_net_config_t *config;
-    uint64_t id;
     char *host;
     char *address;
     uint16_t port;

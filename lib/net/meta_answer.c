@@ -159,12 +159,12 @@ static void refuse_item(wr_meta_exchange_t *exchange, wr_request_t *request,
     wr_meta_abort(exchange, WARMRING_CONNECTION_LOST);
 }
 
-static inline void expect_item(wr_meta_exchange_t *exchange, wr_request_t *request,
-                               const wr_meta_reply_t *reply) {
+static inline wr_meta_event_t take_item(wr_meta_exchange_t *exchange, wr_request_t *request,
+                                        const wr_meta_reply_t *reply, const char **wrong) {
     char *room = NULL;
     if (reply->value_length > exchange->reader.limits.value) {
         refuse_item(exchange, request, reply);
-        return;
+        return WR_META_LINE;
     }
     exchange->item = request;
     exchange->item_status = WARMRING_OK;
@@ -176,36 +176,31 @@ static inline void expect_item(wr_meta_exchange_t *exchange, wr_request_t *reque
     request->value_length = reply->value_length;
     request->flags_out = (uint32_t)reply->flags;
     request->cas_out = reply->cas;
-    request->ttl = (reply->has & WR_META_HAS_TTL) != 0 ? reply->ttl : WR_TTL_UNKNOWN;
-    wr_meta_expect(&exchange->reader, room, reply->value_length);
+    if ((reply->has & WR_META_HAS_TTL) != 0) {
+        request->ttl = reply->ttl;
+    }
+    return wr_meta_take_value(&exchange->reader, room, reply->value_length, wrong);
 }
 
-static void expect_number(wr_meta_exchange_t *exchange, wr_request_t *request,
-                          const wr_meta_reply_t *reply) {
+static wr_meta_event_t take_number(wr_meta_exchange_t *exchange, wr_request_t *request,
+                                   const wr_meta_reply_t *reply, const char **wrong) {
     if (reply->value_length > sizeof exchange->digits) {
         abort_protocol(exchange, "number too long");
-        return;
+        return WR_META_LINE;
     }
     exchange->item = request;
     request->value_length = reply->value_length;
-    wr_meta_expect(&exchange->reader, exchange->digits, reply->value_length);
+    return wr_meta_take_value(&exchange->reader, exchange->digits, reply->value_length, wrong);
 }
 
-static inline bool matches_key(const wr_request_t *request, const wr_meta_reply_t *reply) {
-    if (request->status != WR_META_PENDING || request->key.length != reply->key.length) {
-        return false;
-    }
-    if (request->key.data == reply->key.data) {
-        return true;
-    }
-    return request->key.length >= WR_META_WORD
-               ? wr_meta_has_words(request->key, reply->key.data)
-               : memcmp(request->key.data, reply->key.data, request->key.length) == 0;
+static bool matches_key(const wr_request_t *request, const wr_meta_reply_t *reply) {
+    return request->status == WR_META_PENDING && request->key.length == reply->key.length &&
+           memcmp(request->key.data, reply->key.data, request->key.length) == 0;
 }
 
 /* The place of an item's key from `from` on; `list_end`: it has none. */
-static inline size_t find_from(const wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply,
-                               size_t from) {
+static size_t find_from(const wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply,
+                        size_t from) {
     while (from < exchange->list_end && !matches_key(exchange->requests[from], reply)) {
         from++;
     }
@@ -214,18 +209,28 @@ static inline size_t find_from(const wr_meta_exchange_t *exchange, const wr_meta
 
 /* Items are likely to come in the order of their keys. */
 static inline void expect_from(wr_meta_exchange_t *exchange, size_t index) {
-    static const warmring_bytes_t none = {NULL, 0};
     exchange->list_next = index;
-    exchange->reader.expected = index < exchange->list_end ? exchange->requests[index]->key : none;
+    exchange->reader.expected =
+        index < exchange->list_end ? &exchange->requests[index]->key : &wr_meta_no_key;
 }
 
-/* The first try nearly always hits; a proxy may answer in another order. */
+/* Keys that have no item are passed; a proxy may answer in another order. */
+static size_t search_list(const wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
+    size_t index = find_from(exchange, reply, exchange->list_next);
+    return index < exchange->list_end ? index : find_from(exchange, reply, exchange->answered);
+}
+
+/* Whether an item is that of the expected key, and its first. */
+static inline bool is_expected(const wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
+    return reply->key.data == exchange->reader.expected->data &&
+           exchange->requests[exchange->list_next]->status == WR_META_PENDING;
+}
+
+/* NULL: it is no item of the list. */
 static inline wr_request_t *find_in_list(wr_meta_exchange_t *exchange,
                                          const wr_meta_reply_t *reply) {
-    size_t index = find_from(exchange, reply, exchange->list_next);
-    if (index == exchange->list_end) {
-        index = find_from(exchange, reply, exchange->answered);
-    }
+    size_t index =
+        is_expected(exchange, reply) ? exchange->list_next : search_list(exchange, reply);
     if (index == exchange->list_end) {
         return NULL;
     }
@@ -243,21 +248,26 @@ static void end_list(wr_meta_exchange_t *exchange) {
     complete(exchange, exchange->list_end);
 }
 
-static inline void answer_list(wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
-    if (reply->kind == WR_META_END) {
-        end_list(exchange);
-        return;
-    }
-    if (reply->kind != WR_META_VALUE || (reply->has & WR_META_HAS_CAS) == 0) {
+static inline wr_meta_event_t answer_item(wr_meta_exchange_t *exchange,
+                                          const wr_meta_reply_t *reply, const char **wrong) {
+    if ((reply->has & WR_META_HAS_CAS) == 0) {
         abort_protocol(exchange, "to gets");
-        return;
+        return WR_META_LINE;
     }
     wr_request_t *request = find_in_list(exchange, reply);
     if (request == NULL) {
         abort_protocol(exchange, "item of a key that was not asked for");
-        return;
+        return WR_META_LINE;
     }
-    expect_item(exchange, request, reply);
+    return take_item(exchange, request, reply, wrong);
+}
+
+static void answer_list(wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
+    if (reply->kind == WR_META_END) {
+        end_list(exchange);
+    } else {
+        abort_protocol(exchange, "to gets");
+    }
 }
 
 static inline bool is_opaque(const wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
@@ -280,29 +290,27 @@ static inline const char *check_flags(const wr_meta_exchange_t *exchange,
     return is_opaque(exchange, reply) ? NULL : "to another command";
 }
 
-static inline void answer_one(wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
+static inline wr_meta_event_t answer_one(wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply,
+                                         const char **bad) {
     wr_request_t *request = exchange->requests[exchange->answered];
     uint8_t meaning = meanings[request->verb][reply->kind];
     const char *wrong =
         meaning == 0 ? "of another kind" : check_flags(exchange, request, reply, meaning == IS(OK));
     if (wrong != NULL) {
         abort_protocol(exchange, wrong);
-        return;
+        return WR_META_LINE;
     }
     wr_meta_next_opaque(&exchange->opaque_in);
     if (reply->kind == WR_META_VA) {
-        if (wr_verb_info(request->verb)->reads) {
-            expect_item(exchange, request, reply);
-        } else {
-            expect_number(exchange, request, reply);
-        }
-        return;
+        return wr_verb_info(request->verb)->reads ? take_item(exchange, request, reply, bad)
+                                                  : take_number(exchange, request, reply, bad);
     }
     if (request->verb == WR_LEASE) {
         request->cas_out = reply->cas;
     }
     request->status = (warmring_status_t)(meaning - 1);
     complete(exchange, exchange->answered + 1);
+    return WR_META_LINE;
 }
 
 /* Finds out what a line is the first answer to. False when that was no more
@@ -317,24 +325,31 @@ static inline bool begin_answer(wr_meta_exchange_t *exchange, const wr_meta_repl
         abort_protocol(exchange, "to no command");
         return false;
     }
-    size_t length = wr_meta_list_length(exchange, exchange->answered);
+    size_t length = exchange->requests[exchange->answered]->joined;
     exchange->list_end = length == 0 ? 0 : exchange->answered + length;
     expect_from(exchange, exchange->answered);
     return true;
 }
 
-static inline void answer_line(wr_meta_exchange_t *exchange, const wr_meta_reply_t *reply) {
+/* Returns what became of the value behind the line; LINE: there is none. */
+static inline wr_meta_event_t answer_line(wr_meta_exchange_t *exchange,
+                                          const wr_meta_reply_t *reply, const char **wrong) {
     if (exchange->list_end == 0 && !begin_answer(exchange, reply)) {
-        return;
+        return WR_META_LINE;
+    }
+    if (exchange->list_end != 0 && reply->kind == WR_META_VALUE) {
+        return answer_item(exchange, reply, wrong);
     }
     const error_t *error = reply->kind < WR_META_ERROR ? NULL : find_error(reply);
+    if (error == NULL && exchange->list_end == 0) {
+        return answer_one(exchange, reply, wrong);
+    }
     if (error != NULL) {
         answer_error(exchange, error, reply);
-    } else if (exchange->list_end != 0) {
-        answer_list(exchange, reply);
     } else {
-        answer_one(exchange, reply);
+        answer_list(exchange, reply);
     }
+    return WR_META_LINE;
 }
 
 static bool read_digits(wr_meta_exchange_t *exchange, wr_request_t *request) {
@@ -370,23 +385,17 @@ static bool has_junk(const wr_meta_exchange_t *exchange) {
 void wr_meta_absorb(wr_meta_exchange_t *exchange) {
     wr_meta_reply_t reply = {0};
     const char *wrong = NULL;
-    for (;;) {
-        switch (wr_meta_next(&exchange->reader, &reply, &wrong)) {
-        case WR_META_MORE:
-            exchange->broken |= has_junk(exchange);
-            return;
-        case WR_META_LINE:
-            answer_line(exchange, &reply);
-            break;
-        case WR_META_BODY:
+    wr_meta_event_t event;
+    do {
+        event = wr_meta_next(&exchange->reader, &reply, &wrong);
+        if (event == WR_META_LINE) {
+            event = answer_line(exchange, &reply, &wrong);
+        }
+        if (event == WR_META_BODY) {
             finish_value(exchange);
-            break;
-        case WR_META_BROKEN:
+        } else if (event == WR_META_BROKEN) {
             abort_protocol(exchange, wrong);
-            break;
         }
-        if (exchange->broken && exchange->answered == exchange->count) {
-            return;
-        }
-    }
+    } while (event != WR_META_MORE && !(exchange->broken && exchange->answered == exchange->count));
+    exchange->broken |= event == WR_META_MORE && has_junk(exchange);
 }

@@ -81,6 +81,20 @@ static char *put(char *out, const char *bytes, size_t length) {
     return out + length;
 }
 
+/* Most keys are short: a call of memcpy() would take longer. The last eight
+ * bytes may begin in those before. */
+static inline char *put_key(char *out, warmring_bytes_t key) {
+    enum { WORD = sizeof(uint64_t) };
+    if (key.length < WORD) {
+        return put(out, key.data, key.length);
+    }
+    for (size_t at = 0; at < key.length - WORD; at += WORD) {
+        memcpy(out + at, key.data + at, WORD);
+    }
+    put(out + key.length - WORD, key.data + key.length - WORD, WORD);
+    return out + key.length;
+}
+
 static char *put_text(char *out, const text_t *text) {
     memcpy(out, text->text, TEXT_ROOM);
     return out + text->length;
@@ -180,7 +194,7 @@ char *wr_meta_encode(char *out, const wr_request_t *request, const wr_meta_opaqu
     const line_t *line = &lines[request->verb];
     out = put_text(out, &line->command);
     if ((line->has & NO_KEY) == 0) {
-        out = put(out, request->key.data, request->key.length);
+        out = put_key(out, request->key);
     }
     if ((line->has & HAS_VALUE) != 0) {
         *out++ = ' ';
@@ -194,31 +208,29 @@ char *wr_meta_encode(char *out, const wr_request_t *request, const wr_meta_opaqu
     return put_ending(out, request, line->has, opaque);
 }
 
-static bool joins(const wr_request_t *request) {
+static inline bool joins(const wr_request_t *request) {
     return request->verb == WR_GET && !request->wants_ttl &&
            request->key.length - 1 < WR_META_KEY_MAX;
 }
 
-size_t wr_meta_gets_length(wr_request_t *const *requests, size_t count) {
-    size_t bytes = sizeof "gets\r\n" - 1;
-    size_t length = 0;
-    while (length < count && joins(requests[length])) {
-        bytes += 1 + requests[length]->key.length;
-        if (bytes > WR_META_GETS_MAX) {
-            break;
-        }
-        length++;
-    }
-    return length;
+bool wr_meta_joins(wr_request_t *const *requests, size_t count) {
+    return count > 1 && joins(requests[0]) && joins(requests[1]);
 }
 
-char *wr_meta_encode_gets(char *out, wr_request_t *const *requests, size_t count) {
-    out = put(out, "gets", 4);
-    for (size_t i = 0; i < count; i++) {
-        *out++ = ' ';
-        out = put(out, requests[i]->key.data, requests[i]->key.length);
+size_t wr_meta_encode_gets(char **out, wr_request_t *const *requests, size_t count) {
+    char *at = put(*out, "gets", 4);
+    const char *last = *out + WR_META_GETS_MAX - (sizeof " \r\n" - 1); /* of a key's ends */
+    size_t length = 0;
+    for (; length < count && joins(requests[length]); length++) {
+        warmring_bytes_t key = requests[length]->key;
+        if (key.length > (size_t)(last - at)) {
+            break;
+        }
+        *at++ = ' ';
+        at = put_key(at, key);
     }
-    return put(out, "\r\n", 2);
+    *out = put(at, "\r\n", 2);
+    return length;
 }
 
 char *wr_meta_encode_barrier(char *out) {

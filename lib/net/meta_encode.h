@@ -90,15 +90,13 @@ static inline bool wr_meta_has_value(const wr_request_t *request) {
 char *wr_meta_encode(char *out, const wr_request_t *request, const wr_meta_opaque_t *opaque,
                      const wr_meta_stub_t *stub);
 
-/*
- * How many of the first requests go into one `gets` line: plain reads that
- * want no TTL. 0 or 1 means that there is nothing to join. Depends on the
- * questions alone, so that sender and receiver agree on it.
- */
-size_t wr_meta_gets_length(wr_request_t *const *requests, size_t count);
+/* Whether the first two requests go into one `gets` line: plain reads that want
+ * no TTL. */
+bool wr_meta_joins(wr_request_t *const *requests, size_t count);
 
-/* Writes that line; `out` has room for WR_META_GETS_MAX bytes. */
-char *wr_meta_encode_gets(char *out, wr_request_t *const *requests, size_t count);
+/* Writes that line, for these and as many behind them as go into it: at most
+ * WR_META_GETS_MAX bytes. *out is its end then. Returns how many. */
+size_t wr_meta_encode_gets(char **out, wr_request_t *const *requests, size_t count);
 
 /* The command that is answered MN once all before it are done. */
 char *wr_meta_encode_barrier(char *out);

@@ -5,9 +5,9 @@
  * Two cursors walk over the same requests: `encoded` turns them into commands,
  * a window of the output buffer at a time, and `answered` follows with the
  * answers. Both must agree on what was sent: which requests were refused,
- * which are quiet, where a barrier stands, how plain reads were joined into
- * lists. All of that depends on the questions alone, so it is computed twice
- * rather than stored.
+ * which are quiet, where a barrier stands. All of that depends on the questions
+ * alone, so it is computed twice rather than stored; only how many plain reads
+ * were joined into a list stands in the first of them.
  *
  * Quiet commands (q) are not silent: an error, NS, EX or, by version, NF, HD
  * and EN of theirs still comes. They are answered OK when sent, and the next
@@ -40,25 +40,12 @@ static warmring_status_t refuse(const wr_meta_exchange_t *exchange, warmring_sta
 void wr_meta_begin(wr_meta_exchange_t *exchange, wr_request_t **requests, size_t count) {
     exchange->any_refused = false;
     exchange->any_silent = false;
-    for (size_t i = 0; i < count; i++) {
-        wr_request_t *request = requests[i];
-        warmring_status_t refusal = wr_meta_refusal(request);
-        request->status = WR_META_PENDING;
-        request->sent = false;
-        exchange->any_silent |= wr_meta_is_quiet(request);
-        if (refusal != WARMRING_OK) {
-            request->status = refuse(exchange, refusal);
-            exchange->any_refused = true;
-        }
-    }
-    exchange->any_silent |= exchange->any_refused;
     exchange->requests = requests;
     exchange->count = count;
     exchange->encoded = 0;
     exchange->window = 0;
     exchange->answered = 0;
-    exchange->list_at = SIZE_MAX;
-    exchange->reader.expected.length = 0; /* that of requests which are gone */
+    exchange->reader.expected = &wr_meta_no_key; /* not that of requests which are gone */
 }
 
 static bool is_refused(const wr_meta_exchange_t *exchange, const wr_request_t *request) {
@@ -107,14 +94,25 @@ static void put_barrier(wr_meta_exchange_t *exchange, window_t *window) {
     }
 }
 
+/* It counts as sent from here on, see wr_meta_abort(). */
+static inline void start_answer(wr_request_t *request) {
+    wr_answer_start(request, WR_META_PENDING);
+    request->sent = true;
+}
+
 static void put_request(wr_meta_exchange_t *exchange, window_t *window) {
-    const wr_request_t *request = exchange->requests[exchange->encoded++];
-    if (is_refused(exchange, request)) {
+    wr_request_t *request = exchange->requests[exchange->encoded++];
+    warmring_status_t refusal = wr_meta_refusal(request);
+    if (refusal != WARMRING_OK) {
+        wr_answer_start(request, refuse(exchange, refusal));
+        exchange->any_refused = exchange->any_silent = true;
         return;
     }
+    start_answer(request);
     bool quiet = wr_meta_is_quiet(request);
     if (quiet) {
         exchange->quiet_out++;
+        exchange->any_silent = true;
     } else {
         put_barrier(exchange, window);
     }
@@ -127,24 +125,15 @@ static void put_request(wr_meta_exchange_t *exchange, window_t *window) {
     }
 }
 
-static void put_list(wr_meta_exchange_t *exchange, window_t *window, size_t length) {
+static void put_list(wr_meta_exchange_t *exchange, window_t *window) {
+    wr_request_t **requests = exchange->requests + exchange->encoded;
     put_barrier(exchange, window);
-    window->at = wr_meta_encode_gets(window->at, exchange->requests + exchange->encoded, length);
+    size_t length = wr_meta_encode_gets(&window->at, requests, exchange->count - exchange->encoded);
+    for (size_t i = 0; i < length; i++) {
+        start_answer(requests[i]);
+    }
+    requests[0]->joined = (uint32_t)length;
     exchange->encoded += length;
-}
-
-/* What was joined is soon answered, so the last length is kept. */
-size_t wr_meta_list_length(wr_meta_exchange_t *exchange, size_t index) {
-    size_t left = exchange->count - index;
-    if (left < 2) {
-        return 0;
-    }
-    if (exchange->list_at != index) {
-        size_t length = wr_meta_gets_length(exchange->requests + index, left);
-        exchange->list_at = index;
-        exchange->list_length = length < 2 ? 0 : length;
-    }
-    return exchange->list_length;
 }
 
 static bool has_room(const wr_meta_exchange_t *exchange, const window_t *window, size_t bytes) {
@@ -159,11 +148,11 @@ static void fill_window(wr_meta_exchange_t *exchange) {
     exchange->window_sent = false;
     exchange->piece = exchange->pieces_end = 0;
     while (exchange->encoded < exchange->count && has_room(exchange, &window, SINGLE)) {
-        size_t list = wr_meta_list_length(exchange, exchange->encoded);
-        if (list == 0) {
+        if (!wr_meta_joins(exchange->requests + exchange->encoded,
+                           exchange->count - exchange->encoded)) {
             put_request(exchange, &window);
         } else if (has_room(exchange, &window, WR_META_GETS_MAX + BARRIER)) {
-            put_list(exchange, &window, list);
+            put_list(exchange, &window);
         } else {
             break;
         }
@@ -198,17 +187,8 @@ struct iovec *wr_meta_output(wr_meta_exchange_t *exchange, size_t *count) {
     return exchange->pieces + exchange->piece;
 }
 
-static void mark_sent(wr_meta_exchange_t *exchange) {
-    for (size_t i = exchange->window; i < exchange->encoded; i++) {
-        exchange->requests[i]->sent = !is_refused(exchange, exchange->requests[i]);
-    }
-    exchange->window_sent = true;
-}
-
 void wr_meta_written(wr_meta_exchange_t *exchange, size_t length) {
-    if (!exchange->window_sent) {
-        mark_sent(exchange);
-    }
+    exchange->window_sent = true;
     while (length > 0) {
         struct iovec *piece = &exchange->pieces[exchange->piece];
         size_t taken = length < piece->iov_len ? length : piece->iov_len;
@@ -223,10 +203,14 @@ void wr_meta_written(wr_meta_exchange_t *exchange, size_t length) {
 }
 
 void wr_meta_abort(wr_meta_exchange_t *exchange, warmring_status_t status) {
+    size_t seen = exchange->window_sent ? exchange->encoded : exchange->window;
     for (size_t i = 0; i < exchange->count; i++) {
         wr_request_t *request = exchange->requests[i];
-        if (request->status == WR_META_PENDING) {
+        if (i >= exchange->encoded) {
+            wr_answer_start(request, status);
+        } else if (request->status == WR_META_PENDING) {
             request->status = status;
+            request->sent = i < seen;
         }
     }
     exchange->answered = exchange->encoded = exchange->count;

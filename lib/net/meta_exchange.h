@@ -28,14 +28,12 @@ typedef struct {
     wr_meta_stub_t stub;
     wr_request_t **requests;
     size_t count;
-    bool any_refused; /* some of them cannot be spoken */
+    bool any_refused; /* some of those before `encoded` cannot be spoken */
     bool any_silent;  /* or need no answer, for this or another reason */
 
     /* commands */
-    size_t encoded; /* requests before this one became bytes */
-    size_t window;  /* first of those in `out` */
-    size_t list_at; /* the last list that was measured; SIZE_MAX: none */
-    size_t list_length;
+    size_t encoded;              /* requests before this one became bytes */
+    size_t window;               /* first of those in `out` */
     bool window_sent;            /* some byte of it is on its way */
     wr_meta_opaque_t opaque_out; /* of the next command */
     uint32_t quiet_out;          /* commands without answer since the last barrier */
@@ -96,8 +94,5 @@ static inline void wr_meta_skip_silent(wr_meta_exchange_t *exchange) {
         wr_meta_pass_silent(exchange);
     }
 }
-
-/* How many requests from `index` on are one list; 0 when that one is in none. */
-size_t wr_meta_list_length(wr_meta_exchange_t *exchange, size_t index);
 
 #endif

@@ -18,11 +18,13 @@
 
 #include <string.h>
 
+#include "net/meta_scan.h"
+
 /* The line being read. */
 typedef struct {
     const wr_meta_reader_t *reader;
     const char *stop;  /* behind what was received, at the NUL */
-    const char *wrong; /* why a reader returned NULL; NULL: see refuse() */
+    const char *wrong; /* why a reader returned NULL; NULL: see wr_meta_refuse() */
 } line_t;
 
 static const char *fail(line_t *line, const char *wrong) {
@@ -30,98 +32,9 @@ static const char *fail(line_t *line, const char *wrong) {
     return NULL;
 }
 
-static inline unsigned digit_of(char c) {
-    return (unsigned)(unsigned char)c - '0';
-}
-
-/* One to nineteen digits fit 64 bits. If twenty do not, what they came to is
- * less than the first one says, as 2 * 10^19 is beyond. */
-static inline bool fits(const char *first, size_t digits, uint64_t value) {
-    static const uint64_t twenty_digits = UINT64_C(10000000000000000000);
-    return digits - 1 < 19 ||
-           (digits == 20 && (*first == '0' || (*first == '1' && value >= twenty_digits)));
-}
-
-static inline const char *end_number(const char *first, const char *at, uint64_t value,
-                                     uint64_t most, uint64_t *number) {
-    for (unsigned digit; (digit = digit_of(*at)) < 10; at++) {
-        value = value * 10 + digit;
-    }
-    *number = value;
-    return value <= most && fits(first, (size_t)(at - first), value) ? at : NULL;
-}
-
-static inline const char *read_number(const char *at, uint64_t most, uint64_t *number) {
-    return end_number(at, at, 0, most, number);
-}
-
-/* Eight bytes at once, the first one lowest. */
-enum { WORD = WR_META_WORD };
-static const uint64_t ones = UINT64_C(0x0101010101010101);
-
-static inline bool has_word(const char *at, const line_t *line) {
-    return line->stop - at >= WORD;
-}
-
-static inline uint64_t read_word(const char *at) {
-    uint64_t word;
-    memcpy(&word, at, sizeof word);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    return word;
-}
-
-/* Where a mask has its lowest byte that is not 0. */
-static inline unsigned first_byte(uint64_t mask) {
-    return (unsigned)__builtin_ctzll(mask) / 8;
-}
-
-/* Eight digits, as their values: neighbours are put together, three times. */
-static inline uint64_t join_digits(uint64_t word) {
-    word = word * 10 + (word >> 8);
-    word = (word & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x000f424000000064) +
-           (word >> 16 & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x0000271000000001);
-    return word >> 32;
-}
-
-/* A long number: CAS values are, on a server that has been up for a while.
- * Fewer than eight digits get zeros before them. */
-static inline const char *read_cas(const char *at, const line_t *line, wr_meta_reply_t *reply) {
-    if (!has_word(at, line)) {
-        return read_number(at, UINT64_MAX, &reply->cas);
-    }
-    uint64_t word = read_word(at) - ones * '0';
-    uint64_t others = (word | (word + ones * 0x76)) & ones * 0x80;
-    if (others == 0) {
-        return end_number(at, at + WORD, join_digits(word), UINT64_MAX, &reply->cas);
-    }
-    unsigned digits = first_byte(others);
-    reply->cas = digits > 0 ? join_digits(word << (64 - 8 * digits)) : 0;
-    return digits > 0 ? at + digits : NULL;
-}
-
-/* The first blank or control character. Of the bytes that the difference marks
- * the lowest is surely one; a marked one above it may not be. */
-static inline const char *end_token(const char *at, const line_t *line) {
-    for (; has_word(at, line); at += WORD) {
-        uint64_t word = read_word(at);
-        uint64_t low = (word - ones * (' ' + 1)) & ~word & ones * 0x80;
-        if (low != 0) {
-            return at + first_byte(low);
-        }
-    }
-    while ((unsigned char)*at > ' ') {
-        at++;
-    }
-    return at;
-}
-
 /* Whoever asked compares keys and opaque tokens byte for byte. */
 static inline const char *read_token(const char *at, const line_t *line, warmring_bytes_t *token) {
-    const char *end = end_token(at, line);
-    *token = (warmring_bytes_t){at, (size_t)(end - at)};
-    return token->length - 1 < line->reader->limits.key ? end : NULL;
+    return wr_scan_token(at, line->stop, line->reader->limits.key, token);
 }
 
 static inline const char *read_ttl(const char *at, wr_meta_reply_t *reply) {
@@ -130,7 +43,7 @@ static inline const char *read_ttl(const char *at, wr_meta_reply_t *reply) {
         reply->ttl = -1;
         return at + 2;
     }
-    at = read_number(at, INT64_MAX, &number);
+    at = wr_scan_number(at, INT64_MAX, &number);
     reply->ttl = (int64_t)number;
     return at;
 }
@@ -154,32 +67,20 @@ static inline const char *read_value(const char *at, unsigned flag, const line_t
                                      wr_meta_reply_t *reply) {
     switch (flag) {
     case WR_META_HAS_FLAGS:
-        return read_number(at, UINT32_MAX, &reply->flags);
+        return wr_scan_number(at, UINT32_MAX, &reply->flags);
     case WR_META_HAS_CAS:
-        return read_cas(at, line, reply);
+        return wr_scan_cas(at, line->stop, &reply->cas);
     case WR_META_HAS_OPAQUE:
         return read_token(at, line, &reply->opaque);
     case WR_META_HAS_TTL:
         return read_ttl(at, reply);
     case WR_META_HAS_SIZE:
-        return read_number(at, UINT64_MAX, &reply->size);
+        return wr_scan_number(at, UINT64_MAX, &reply->size);
     case WR_META_HAS_KEY:
         return read_token(at, line, &reply->key);
     default:
         return at;
     }
-}
-
-/* The key of an item is nearly always the expected one. */
-static inline const char *read_key(const char *at, const line_t *line, warmring_bytes_t *key) {
-    const warmring_bytes_t *expected = &line->reader->expected;
-    size_t length = expected->length;
-    if (length >= WORD && (size_t)(line->stop - at) > length && at[length] == ' ' &&
-        wr_meta_has_words(*expected, at)) {
-        *key = *expected;
-        return at + length;
-    }
-    return read_token(at, line, key);
 }
 
 /* ---- what follows a word --------------------------------------------------- */
@@ -204,35 +105,13 @@ static inline const char *read_flags(const char *at, line_t *line, wr_meta_reply
     return at;
 }
 
-static inline const char *read_length(const char *at, wr_meta_reply_t *reply) {
-    uint64_t length;
-    at = read_number(at, SIZE_MAX, &length);
-    reply->value_length = (size_t)length;
-    return at;
-}
-
 static const char *read_length_flags(const char *at, line_t *line, wr_meta_reply_t *reply) {
-    at = *at == ' ' ? read_length(at + 1, reply) : NULL;
+    at = *at == ' ' ? wr_scan_length(at + 1, &reply->value_length) : NULL;
     return at != NULL ? read_flags(at, line, reply) : fail(line, "bad value length");
 }
 
 static const char *read_flags_alone(const char *at, line_t *line, wr_meta_reply_t *reply) {
     return read_flags(at, line, reply);
-}
-
-static inline const char *read_classic_item(const char *at, line_t *line, wr_meta_reply_t *reply) {
-    at = read_key(at, line, &reply->key);
-    if (at == NULL) {
-        return fail(line, "bad or over-long key");
-    }
-    at = *at == ' ' ? read_number(at + 1, UINT32_MAX, &reply->flags) : NULL;
-    at = at != NULL && *at == ' ' ? read_length(at + 1, reply) : NULL;
-    reply->has = WR_META_HAS_FLAGS | WR_META_HAS_KEY;
-    if (at != NULL && *at == ' ') {
-        at = read_cas(at + 1, line, reply);
-        reply->has |= WR_META_HAS_CAS;
-    }
-    return at != NULL ? at : fail(line, "bad VALUE line");
 }
 
 /* The one thing whose end must be looked for. */
@@ -267,9 +146,7 @@ typedef struct {
 #define WORD(text, kind, read) \
     { text, sizeof text - 1, kind, read }
 
-/* What most lines start with; of the others the frequent ones first. */
-static const char item_word[] = "VALUE ";
-enum { ITEM_WORD = sizeof item_word - 1 };
+/* The frequent ones first; VALUE is not among them, see wr_meta_next_line(). */
 static const word_t words[] = {
     WORD("VA", WR_META_VA, read_length_flags),
     WORD("HD", WR_META_HD, read_flags_alone),
@@ -315,20 +192,14 @@ static const char *read_other(const char *at, line_t *line, wr_meta_reply_t *rep
     return word->read(at + word->length, line, reply);
 }
 
-static inline bool is_item(const char *at, const line_t *line) {
-    return line->stop - at > ITEM_WORD && memcmp(at, item_word, ITEM_WORD) == 0;
-}
-
-static inline const char *read_item(const char *at, line_t *line, wr_meta_reply_t *reply) {
-    reply->kind = WR_META_VALUE;
-    return read_classic_item(at + ITEM_WORD, line, reply);
-}
-
 /* ---- the stream -------------------------------------------------------------- */
+
+const warmring_bytes_t wr_meta_no_key = {NULL, 0};
 
 void wr_meta_reader_init(wr_meta_reader_t *reader, const wr_meta_limits_t *limits, char *buffer,
                          size_t capacity) {
-    *reader = (wr_meta_reader_t){.limits = *limits, .buffer = buffer, .capacity = capacity - 1};
+    *reader = (wr_meta_reader_t){
+        .limits = *limits, .buffer = buffer, .capacity = capacity - 1, .expected = &wr_meta_no_key};
 }
 
 static size_t buffered(const wr_meta_reader_t *reader) {
@@ -354,9 +225,8 @@ wr_meta_event_t wr_meta_next_part(wr_meta_reader_t *reader, const char **wrong) 
     return may_follow ? WR_META_MORE : broken(wrong, "value longer than announced");
 }
 
-/* A line that was not read to its CR LF: there is none yet, or it is bad. */
-static wr_meta_event_t refuse(const wr_meta_reader_t *reader, const char *reason,
-                              const char **wrong) {
+wr_meta_event_t wr_meta_refuse(const wr_meta_reader_t *reader, const char *reason,
+                               const char **wrong) {
     const char *start = reader->buffer + reader->start;
     size_t there = buffered(reader);
     const char *end = memchr(start, '\n', there);
@@ -373,35 +243,11 @@ static wr_meta_event_t refuse(const wr_meta_reader_t *reader, const char *reason
     return broken(wrong, reason != NULL ? reason : "junk at the end of a line");
 }
 
-/* A line was read up to `at`. */
-static inline wr_meta_event_t end_line(wr_meta_reader_t *reader, const char *at, const line_t *line,
-                                       const char **wrong) {
-    const char *start = reader->buffer + reader->start;
-    if (at == NULL || at[0] != '\r' || at[1] != '\n' ||
-        (size_t)(at + 2 - start) > reader->limits.line) {
-        return refuse(reader, line->wrong, wrong);
-    }
-    reader->start += (size_t)(at + 2 - start);
-    return WR_META_LINE;
-}
-
-/* Apart, for the registers of a call. */
-static __attribute__((noinline)) wr_meta_event_t
-next_other(wr_meta_reader_t *reader, line_t line, wr_meta_reply_t *reply, const char **wrong) {
-    const char *at = read_other(reader->buffer + reader->start, &line, reply);
-    return end_line(reader, at, &line, wrong);
-}
-
-wr_meta_event_t wr_meta_next_line(wr_meta_reader_t *reader, wr_meta_reply_t *reply,
-                                  const char **wrong) {
-    const char *at = reader->buffer + reader->start;
+wr_meta_event_t wr_meta_next_other(wr_meta_reader_t *reader, wr_meta_reply_t *reply,
+                                   const char **wrong) {
     line_t line = {reader, reader->buffer + reader->end, NULL};
-    reply->text.length = 0;
-    if (!is_item(at, &line)) {
-        return next_other(reader, line, reply, wrong);
-    }
-    at = read_item(at, &line, reply);
-    return end_line(reader, at, &line, wrong);
+    const char *at = read_other(reader->buffer + reader->start, &line, reply);
+    return wr_meta_end_line(reader, at, line.wrong, wrong);
 }
 
 static void move_to_front(wr_meta_reader_t *reader) {

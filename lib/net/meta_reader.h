@@ -19,7 +19,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include <warmring/ring.h>
+#include "net/meta_scan.h"
 
 /* What a server may send. */
 typedef struct {
@@ -80,10 +80,10 @@ typedef struct {
     size_t capacity; /* of it, but for a NUL behind what was received */
     size_t start;    /* of what is not taken yet */
     size_t end;
-    warmring_bytes_t expected; /* a key that is likely to come next, or empty */
-    char *destination;         /* of the value's next byte; NULL: it is dropped */
-    size_t value_left;         /* of the value */
-    bool in_value;             /* its bytes or its CR LF are expected */
+    const warmring_bytes_t *expected; /* a key that is likely to come next */
+    char *destination;                /* of the value's next byte; NULL: it is dropped */
+    size_t value_left;                /* of the value */
+    bool in_value;                    /* its bytes or its CR LF are expected */
 } wr_meta_reader_t;
 
 typedef enum {
@@ -93,41 +93,92 @@ typedef enum {
     WR_META_BROKEN /* *wrong says why; the stream is of no use any more */
 } wr_meta_event_t;
 
-/* Whether a key of WR_META_WORD bytes or more stands there. Most are short: a
- * call of memcmp() would take longer. The last word may begin in the one before. */
-enum { WR_META_WORD = sizeof(uint64_t) };
-static inline bool wr_meta_has_words(warmring_bytes_t key, const char *bytes) {
-    uint64_t differ = 0;
-    for (size_t at = 0; at < key.length; at += WR_META_WORD) {
-        uint64_t ours, theirs;
-        size_t from = at + WR_META_WORD <= key.length ? at : key.length - WR_META_WORD;
-        memcpy(&ours, key.data + from, WR_META_WORD);
-        memcpy(&theirs, bytes + from, WR_META_WORD);
-        differ |= ours ^ theirs;
-    }
-    return differ == 0;
-}
+/* Expected by a reader that expects none. */
+extern const warmring_bytes_t wr_meta_no_key;
 
 void wr_meta_reader_init(wr_meta_reader_t *reader, const wr_meta_limits_t *limits, char *buffer,
                          size_t capacity);
 
-/* What wr_meta_next() does with some bytes there. */
-wr_meta_event_t wr_meta_next_line(wr_meta_reader_t *reader, wr_meta_reply_t *reply,
-                                  const char **wrong);
+/* What wr_meta_next() does with some bytes there: a line that is no item; a
+ * part of a value; a line that was not read to its CR LF, as there is none yet
+ * or it is bad. */
+wr_meta_event_t wr_meta_next_other(wr_meta_reader_t *reader, wr_meta_reply_t *reply,
+                                   const char **wrong);
 wr_meta_event_t wr_meta_next_part(wr_meta_reader_t *reader, const char **wrong);
+wr_meta_event_t wr_meta_refuse(const wr_meta_reader_t *reader, const char *reason,
+                               const char **wrong);
 
-/* The rest of a value, nearly always whole. */
-static inline wr_meta_event_t wr_meta_next_of_value(wr_meta_reader_t *reader, const char **wrong) {
+/* A line was read up to `at`; NULL: it is bad for that reason, or its end is. */
+static inline wr_meta_event_t wr_meta_end_line(wr_meta_reader_t *reader, const char *at,
+                                               const char *reason, const char **wrong) {
+    const char *start = reader->buffer + reader->start;
+    if (at == NULL || memcmp(at, "\r\n", 2) != 0 ||
+        (size_t)(at + 2 - start) > reader->limits.line) {
+        return wr_meta_refuse(reader, reason, wrong);
+    }
+    reader->start += (size_t)(at + 2 - start);
+    return WR_META_LINE;
+}
+
+/* What is behind the word of an item: KEY FLAGS LENGTH [CAS]. */
+static inline const char *wr_meta_read_item(const wr_meta_reader_t *reader, const char *at,
+                                            const char *stop, wr_meta_reply_t *reply,
+                                            const char **reason) {
+    at = wr_scan_expected(at, stop, reader->limits.key, reader->expected, &reply->key);
+    if (at == NULL) {
+        *reason = "bad or over-long key";
+        return NULL;
+    }
+    at = *at == ' ' ? wr_scan_number(at + 1, UINT32_MAX, &reply->flags) : NULL;
+    at = at != NULL && *at == ' ' ? wr_scan_length(at + 1, &reply->value_length) : NULL;
+    reply->has = WR_META_HAS_FLAGS | WR_META_HAS_KEY;
+    if (at != NULL && *at == ' ') {
+        at = wr_scan_cas(at + 1, stop, &reply->cas);
+        reply->has |= WR_META_HAS_CAS;
+    }
+    *reason = at == NULL ? "bad VALUE line" : NULL;
+    return at;
+}
+
+/* Most lines are items. */
+static inline wr_meta_event_t wr_meta_next_line(wr_meta_reader_t *reader, wr_meta_reply_t *reply,
+                                                const char **wrong) {
+    static const char word[] = "VALUE ";
+    enum { WORD = sizeof word - 1 };
+    const char *start = reader->buffer + reader->start;
+    const char *stop = reader->buffer + reader->end;
+    const char *reason;
+    reply->text.length = 0;
+    if (stop - start <= WORD || memcmp(start, word, WORD) != 0) {
+        return wr_meta_next_other(reader, reply, wrong);
+    }
+    reply->kind = WR_META_VALUE;
+    const char *at = wr_meta_read_item(reader, start + WORD, stop, reply, &reason);
+    return wr_meta_end_line(reader, at, reason, wrong);
+}
+
+/* After a line with a value, before anything else: where its `length` bytes
+ * go. They must stay there until its WR_META_BODY, or NULL drops them. */
+static inline void wr_meta_expect(wr_meta_reader_t *reader, char *destination, size_t length) {
+    reader->destination = destination;
+    reader->value_left = length;
+    reader->in_value = true;
+}
+
+/* The same, and what wr_meta_next() would return then: nearly always the value
+ * is whole. */
+static inline wr_meta_event_t wr_meta_take_value(wr_meta_reader_t *reader, char *destination,
+                                                 size_t length, const char **wrong) {
     const char *bytes = reader->buffer + reader->start;
     size_t there = reader->end - reader->start;
-    size_t left = reader->value_left;
-    if (there < 2 || there - 2 < left || bytes[left] != '\r' || bytes[left + 1] != '\n') {
+    if (there < 2 || there - 2 < length || memcmp(bytes + length, "\r\n", 2) != 0) {
+        wr_meta_expect(reader, destination, length);
         return wr_meta_next_part(reader, wrong);
     }
-    if (reader->destination != NULL) {
-        memcpy(reader->destination, bytes, left);
+    if (destination != NULL) {
+        memcpy(destination, bytes, length);
     }
-    reader->start += left + 2;
+    reader->start += length + 2;
     reader->value_left = 0;
     reader->in_value = false;
     return WR_META_BODY;
@@ -143,16 +194,9 @@ static inline wr_meta_event_t wr_meta_next(wr_meta_reader_t *reader, wr_meta_rep
     if (!wr_meta_has_rest(reader)) {
         return WR_META_MORE;
     }
-    return reader->in_value ? wr_meta_next_of_value(reader, wrong)
-                            : wr_meta_next_line(reader, reply, wrong);
-}
-
-/* After a line with a value, before anything else: where its `length` bytes
- * go. They must stay there until its WR_META_BODY, or NULL drops them. */
-static inline void wr_meta_expect(wr_meta_reader_t *reader, char *destination, size_t length) {
-    reader->destination = destination;
-    reader->value_left = length;
-    reader->in_value = true;
+    return reader->in_value
+               ? wr_meta_take_value(reader, reader->destination, reader->value_left, wrong)
+               : wr_meta_next_line(reader, reply, wrong);
 }
 
 /* The room for what comes next: one or two pieces, never empty. */

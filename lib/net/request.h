@@ -90,8 +90,10 @@ typedef struct wr_request {
 
     /* the answer */
     warmring_status_t status;
+    uint32_t joined;     /* for the transport: how many requests from this one on
+                            went out as one command */
     bool sent;           /* false: the server surely saw nothing */
-    bool was_sent;       /* by an earlier try, which was not answered */
+    bool was_sent;       /* for wr_run(): by an earlier try, which was not answered */
     wr_time_t opened_at; /* of the connection that carried it; for the
                             opened_before of what must follow on it */
     char *value_out;     /* in the sink */
@@ -139,6 +141,20 @@ static inline void wr_ask(wr_request_t *request, wr_server_t *server, wr_verb_t 
     request->initial = NULL;
     request->sink = NULL;
     request->opened_before = 0;
+}
+
+/* What is known of the answer before there is one, or when nothing was sent. */
+static inline void wr_answer_start(wr_request_t *request, warmring_status_t status) {
+    request->status = status;
+    request->joined = 0;
+    request->sent = false;
+    request->opened_at = 0;
+    request->value_out = NULL;
+    request->value_length = 0;
+    request->flags_out = 0;
+    request->cas_out = 0;
+    request->number = 0;
+    request->ttl = WR_TTL_UNKNOWN;
 }
 
 /* The stub of a lease: it has the reserved flags. It is empty, unless somebody

@@ -33,42 +33,32 @@
 
 typedef wr_group_t group_t;
 
-static inline void clear_answer(wr_request_t *request) {
-    request->status = WARMRING_OK;
-    request->sent = false;
-    request->was_sent = false;
-    request->opened_at = 0;
-    request->value_out = NULL;
-    request->value_length = 0;
-    request->flags_out = 0;
-    request->cas_out = 0;
-    request->number = 0;
-    request->ttl = WR_TTL_UNKNOWN;
-}
-
 /* ---- accounting -------------------------------------------------------- */
 
-/* What a status says, as bits, and the counter of a fault, + 1. CUT is the
- * read of a value above the limit, at which the transport hung up. */
-enum { ANSWER = 1, LIFE = 2, AGAINST = 4, LOST = 8, OUT_OF_STEP = 16, CUT = 32 };
+/* What a status says, as bits; the counter of a fault, + 1; and whether a read
+ * counts as a hit or as a miss. CUT is the read of a value above the limit, at
+ * which the transport hung up. */
+enum { LIFE = 1, AGAINST = 2, LOST = 4, OUT_OF_STEP = 8, CUT = 16 };
 
 typedef struct {
     uint8_t signs;
     int8_t counter;
+    bool hit;
+    bool miss;
 } sign_t;
 
 static const sign_t sign_table[WARMRING_OUT_OF_MEMORY + 1] = {
-    [WARMRING_OK] = {ANSWER | LIFE, 0},
-    [WARMRING_NOT_FOUND] = {ANSWER | LIFE, 0},
-    [WARMRING_NOT_STORED] = {ANSWER | LIFE, 0},
-    [WARMRING_EXISTS] = {ANSWER | LIFE, 0},
-    [WARMRING_NOT_NUMERIC] = {ANSWER | LIFE, 0},
-    [WARMRING_BUFFER_TOO_SMALL] = {ANSWER | LIFE, 0},
-    [WARMRING_TOO_LARGE] = {ANSWER | LIFE, WR_COUNT_server_errors + 1},
+    [WARMRING_OK] = {LIFE, .hit = true},
+    [WARMRING_NOT_FOUND] = {LIFE, .miss = true},
+    [WARMRING_NOT_STORED] = {LIFE},
+    [WARMRING_EXISTS] = {LIFE},
+    [WARMRING_NOT_NUMERIC] = {LIFE},
+    [WARMRING_BUFFER_TOO_SMALL] = {LIFE, .hit = true},
+    [WARMRING_TOO_LARGE] = {LIFE, WR_COUNT_server_errors + 1},
     [WARMRING_SERVER_ERROR] = {LIFE, WR_COUNT_server_errors + 1},
     [WARMRING_TIMEOUT] = {AGAINST, WR_COUNT_timeouts + 1},
     [WARMRING_PROTOCOL_ERROR] = {AGAINST | OUT_OF_STEP, WR_COUNT_protocol_errors + 1},
-    [WARMRING_CONNECTION_LOST] = {AGAINST | LOST, 0},
+    [WARMRING_CONNECTION_LOST] = {AGAINST | LOST},
 };
 
 static const sign_t *sign_of(const wr_request_t *request) {
@@ -113,18 +103,26 @@ static unsigned signs_to_note(const wr_request_t *request, const sign_t *sign) {
     return sign->signs & ~ignored;
 }
 
+static unsigned note_fault(wr_server_t *server, const wr_request_t *request, const sign_t *sign) {
+    if (is_cut(request)) {
+        return CUT;
+    }
+    count_fault(server, sign);
+    return 0;
+}
+
 static inline void note(outcome_t *outcome, wr_server_t *server, const wr_request_t *request) {
     const sign_t *sign = sign_of(request);
-    outcome->signs |= signs_to_note(request, sign);
+    if ((sign->signs & ~outcome->signs) != 0) { /* most tell nothing new */
+        outcome->signs |= signs_to_note(request, sign);
+    }
     outcome->tally.requests += request->sent;
-    if (is_cut(request)) {
-        outcome->signs |= CUT;
-    } else if (sign->counter > 0) {
-        count_fault(server, sign);
-    } else if ((sign->signs & ANSWER) != 0 && wr_verb_info(request->verb)->reads) {
-        bool missed = request->status == WARMRING_NOT_FOUND;
-        outcome->tally.misses += missed;
-        outcome->tally.hits += !missed;
+    if (wr_verb_info(request->verb)->reads) {
+        outcome->tally.hits += sign->hit;
+        outcome->tally.misses += sign->miss;
+    }
+    if (sign->counter > 0) {
+        outcome->signs |= note_fault(server, request, sign);
     }
 }
 
@@ -164,9 +162,11 @@ static void own_up(wr_request_t *request) {
 
 static void fail_all(group_t *group, warmring_status_t status) {
     for (size_t i = 0; i < group->count; i++) {
-        group->requests[i]->status = status;
+        wr_answer_start(group->requests[i], status);
         count_fault(group->server, sign_of(group->requests[i]));
-        own_up(group->requests[i]);
+        if (group->repeated) {
+            own_up(group->requests[i]);
+        }
     }
 }
 
@@ -180,10 +180,11 @@ static inline need_t need_of(const group_t *group) {
     need_t need = {0, false};
     for (size_t i = 0; i < group->count; i++) {
         wr_time_t time = group->requests[i]->opened_before;
-        if (time != 0 && (need.opened_before == 0 || time < need.opened_before)) {
-            need.opened_before = time;
+        if (time != 0) {
+            bool first = need.opened_before == 0;
+            need.opened_before = first || time < need.opened_before ? time : need.opened_before;
+            need.patient |= group->requests[i]->patient;
         }
-        need.patient |= group->requests[i]->patient;
     }
     return need;
 }
@@ -249,20 +250,13 @@ static inline void refuse(group_t *group, warmring_status_t status, wr_verdict_t
     leave(group, group->requests[0]->unbiased ? WR_VERDICT_NEUTRAL : verdict);
 }
 
-static inline void note_connection(group_t *group) {
-    group->was_used = group->connection->used;
-    for (size_t i = 0; i < group->count; i++) {
-        group->requests[i]->opened_at = group->connection->opened_at;
-    }
-}
-
 /* What became of an opening. */
 static void note_opened(group_t *group) {
     wr_verdict_t verdict;
     warmring_status_t status = wr_pool_opened(group->opening, &group->connection, &verdict);
     group->opening = NULL;
     if (status == WARMRING_OK) {
-        note_connection(group);
+        group->was_used = group->connection->used;
     } else {
         refuse(group, status, verdict);
     }
@@ -282,7 +276,7 @@ static inline void begin(group_t *group, wr_deadline_t *deadline, const wr_deadl
     if (status != WARMRING_OK) {
         refuse(group, status, verdict);
     } else if (group->connection != NULL) {
-        note_connection(group);
+        group->was_used = group->connection->used;
     }
 }
 
@@ -299,10 +293,12 @@ static inline void enter(group_t *group, wr_deadline_t *deadline, const wr_deadl
 
 static inline void collect(group_t *group, wr_deadline_t deadline, outcome_t *outcome) {
     wr_server_t *server = group->server;
+    wr_time_t opened_at = group->connection->opened_at;
     group->connection->transport->receive(group->connection, group->requests, group->count,
                                           deadline);
     outcome_t noted = {0};
     for (size_t i = 0; i < group->count; i++) {
+        group->requests[i]->opened_at = opened_at;
         note(&noted, server, group->requests[i]);
     }
     forgive(&noted);
@@ -356,10 +352,9 @@ static void prepare_again(group_t *group, size_t number) {
     uint64_t repeated = 0;
     group->count = number;
     for (size_t i = 0; i < number; i++) {
-        bool sent = group->requests[i]->sent, before = group->requests[i]->was_sent;
-        repeated += sent;
-        clear_answer(group->requests[i]);
-        group->requests[i]->was_sent = sent || before;
+        wr_request_t *request = group->requests[i];
+        repeated += request->sent;
+        request->was_sent = request->sent || (group->repeated && request->was_sent);
     }
     group->repeated = true;
     wr_count(group->server, WR_COUNT_retries, repeated);
@@ -412,7 +407,6 @@ static inline void run_alone(group_t *group, wr_deadline_t deadline) {
 
 void wr_run_one(wr_request_t *request, wr_deadline_t deadline) {
     group_t group = {.requests = &request, .count = 1, .server = request->server};
-    clear_answer(request);
     run_alone(&group, deadline);
 }
 
@@ -495,15 +489,12 @@ void wr_run(wr_request_t **requests, size_t count, wr_deadline_t deadline) {
         wr_run_one(requests[0], deadline);
         return;
     }
-    for (size_t i = 0; i < count; i++) {
-        clear_answer(requests[i]);
-    }
     if (wr_groups_make(&groups, requests, count)) {
         run_groups(&groups, deadline);
         wr_groups_free(&groups);
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        requests[i]->status = wr_fail_memory();
+        wr_answer_start(requests[i], wr_fail_memory());
     }
 }

@@ -40,12 +40,12 @@ wr_server_t *wr_server_create(const char *host, uint16_t port, const wr_net_conf
     }
     server->config = config;
     server->port = port;
-    server->id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
+    server->head.id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
     atomic_init(&server->references, 1);
     server->host = wr_copy(host, strlen(host));
     server->address = make_address(host, port);
     if (server->host != NULL && server->address != NULL &&
-        wr_pool_init(&server->pool, server->id, config->pool_max)) {
+        wr_pool_init(&server->pool, server->head.id, config->pool_max)) {
         return server;
     }
     wr_free(server->host);
@@ -96,10 +96,6 @@ void wr_server_keep_session(wr_server_t *server, void *session) {
     if (before != NULL) {
         server->config->transport->free_session(before);
     }
-}
-
-uint64_t wr_server_id(const wr_server_t *server) {
-    return server->id;
 }
 
 bool wr_server_binds(const wr_server_t *server) {

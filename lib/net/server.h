@@ -50,8 +50,13 @@ void *wr_server_take_session(wr_server_t *server);
 void wr_server_keep_session(wr_server_t *server, void *session);
 
 /* Unique in the process, growing with creation: the order in which batches
- * take connections. */
-uint64_t wr_server_id(const wr_server_t *server);
+ * take connections. A server starts with it, as every token takes it. */
+typedef struct {
+    uint64_t id;
+} wr_server_head_t;
+static inline uint64_t wr_server_id(const wr_server_t *server) {
+    return ((const wr_server_head_t *)server)->id;
+}
 
 /* Whether its transport binds commands to a CAS value; settled by the first
  * connection. */

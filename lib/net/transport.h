@@ -66,8 +66,9 @@ typedef struct wr_transport {
     void (*abandon)(wr_connection_t *connection);
 
     /*
-     * Sends what can be sent without waiting for answers; receive() then
-     * completes every request: status, sent and the answer. Both set
+     * Starts the answer of each request, and sends what can be sent without
+     * waiting for answers; receive() then completes every request: status,
+     * sent and the answer. Both set
      * `broken` after a fault that leaves the stream in doubt; receive() must
      * cope with a send() that failed. A request that already has a status
      * from a failed send() keeps it. The `made` of both deadlines is about

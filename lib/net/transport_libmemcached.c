@@ -317,6 +317,9 @@ static void send_batch(wr_connection_t *base, wr_request_t **requests, size_t co
     wr_libmemcached_t *connection = (wr_libmemcached_t *)base;
     connection->started = wr_now();
     connection->asked = 0;
+    for (size_t i = 0; i < count; i++) {
+        wr_answer_start(requests[i], WARMRING_OK);
+    }
     size_t number = count_gets(connection, requests, count);
     if (number == 0) {
         return;

@@ -125,12 +125,14 @@ static void test_lists(void) {
     wr_request_t plain = {.verb = WR_GET, .key = {"ab", 2}};
     wr_request_t with_ttl = {.verb = WR_GET, .wants_ttl = true, .key = {"ab", 2}};
     wr_request_t *mixed[] = {&plain, &plain, &with_ttl, &plain};
-    tap_int((int64_t)wr_meta_gets_length(mixed, 4), 2, "a list ends before a read with TTL");
-    tap_int((int64_t)wr_meta_gets_length(mixed + 2, 2), 0, "which begins none");
-    tap_int((int64_t)wr_meta_gets_length(mixed, 1), 1, "nor does it pass the end");
+    tap_ok(wr_meta_joins(mixed, 4), "two plain reads are joined");
+    tap_ok(!wr_meta_joins(mixed + 1, 3), "not one with TTL");
+    tap_ok(!wr_meta_joins(mixed + 2, 2), "which begins no list");
+    tap_ok(!wr_meta_joins(mixed, 1), "nor does one alone");
 
     char out[WR_META_GETS_MAX];
-    char *end = wr_meta_encode_gets(out, mixed, 2);
+    char *end = out;
+    tap_int((int64_t)wr_meta_encode_gets(&end, mixed, 4), 2, "a list ends before a read with TTL");
     tap_bytes(out, (size_t)(end - out), "gets ab ab\r\n", 12, "gets of two keys");
 
     wr_request_t large = {.verb = WR_GET, .key = {key, sizeof key}};
@@ -138,10 +140,10 @@ static void test_lists(void) {
     for (size_t i = 0; i < 64; i++) {
         many[i] = &large;
     }
-    size_t length = wr_meta_gets_length(many, 64);
+    end = out;
+    size_t length = wr_meta_encode_gets(&end, many, 64);
     tap_int((int64_t)length, (WR_META_GETS_MAX - 6) / 251, "long keys cut a list");
-    end = wr_meta_encode_gets(out, many, length);
-    tap_ok((size_t)(end - out) <= sizeof out, "so that it fits");
+    tap_int(end - out, 6 + (int64_t)length * 251, "so that it fits");
 }
 
 int main(void) {
