@@ -45,7 +45,7 @@ runs() {
 
 # What a run says of what moves.
 moved() {
-    echo '```'
+    echo '```text sample'
     awk -F '\t' '
         NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
         $1 == "cold" {
