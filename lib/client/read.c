@@ -39,6 +39,7 @@ enum { FIRST, GHOST, LEASE, FALLBACK, SETTLE, DONE };
 
 typedef struct {
     const wr_operation_t *operation;
+    wr_server_t *const *servers; /* by seat */
     wr_read_t *reads;
     size_t count;
     wr_sink_t *sink;
@@ -53,7 +54,7 @@ static void count_event(const batch_t *batch, wr_counter_t counter) {
 }
 
 static wr_server_t *server_of(const batch_t *batch, const wr_read_t *read, warmring_side_t side) {
-    return batch->operation->view->server[read->route.owner[side]];
+    return batch->servers[read->route.owner[side]];
 }
 
 static bool may_fall_back(const wr_read_t *read) {
@@ -399,6 +400,7 @@ void wr_read(const wr_operation_t *operation, wr_read_t *reads, size_t count, wr
     wr_counts_note_many(&counts, WR_COUNT_reads, count);
     bool for_cas = (operation->mode & WARMRING_FOR_CAS) != 0;
     batch_t batch = {.operation = operation,
+                     .servers = operation->view->server,
                      .reads = reads,
                      .count = count,
                      .sink = sink,

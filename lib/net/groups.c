@@ -97,17 +97,19 @@ static void merge_sort(wr_group_t **order, size_t count, wr_group_t **space) {
     }
 }
 
+/* While they move, `requests` of a group is where its next one goes. */
 static void move_requests(const room_t *room, size_t known, wr_request_t **requests, size_t count) {
     wr_request_t **next = requests;
     for (size_t i = 0; i < known; i++) {
         room->order[i]->requests = next;
         next += room->order[i]->count;
-        room->order[i]->count = 0;
     }
     memcpy(room->space, requests, count * sizeof *requests);
     for (size_t i = 0; i < count; i++) {
-        wr_group_t *group = room->group_of[i];
-        group->requests[group->count++] = room->space[i];
+        *room->group_of[i]->requests++ = room->space[i];
+    }
+    for (size_t i = 0; i < known; i++) {
+        room->order[i]->requests -= room->order[i]->count;
     }
 }
 

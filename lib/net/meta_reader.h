@@ -112,7 +112,7 @@ wr_meta_event_t wr_meta_refuse(const wr_meta_reader_t *reader, const char *reaso
 static inline wr_meta_event_t wr_meta_end_line(wr_meta_reader_t *reader, const char *at,
                                                const char *reason, const char **wrong) {
     const char *start = reader->buffer + reader->start;
-    if (at == NULL || memcmp(at, "\r\n", 2) != 0 ||
+    if (at == NULL || at[0] != '\r' || at[1] != '\n' ||
         (size_t)(at + 2 - start) > reader->limits.line) {
         return wr_meta_refuse(reader, reason, wrong);
     }

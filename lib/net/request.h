@@ -69,6 +69,10 @@ typedef struct wr_request {
     wr_verb_t verb;
     bool noreply;         /* do not wait for the answer; status is then OK */
     bool wants_ttl;       /* WR_GET: tell the TTL if the transport can */
+    bool unbiased;        /* a fault says nothing about the server: the deadline is
+                             shorter than what it may take */
+    bool patient;         /* with opened_before: waits for such a connection until
+                             the deadline */
     warmring_bytes_t key; /* as sent, prefix included; checked by client/ */
     warmring_bytes_t value;
     uint32_t flags;
@@ -84,21 +88,17 @@ typedef struct wr_request {
                                 at that time: otherwise CONNECTION_LOST with
                                 `sent` false */
 
-    bool unbiased; /* a fault says nothing about the server: the deadline is
-                      shorter than what it may take */
-    bool patient;  /* waits for such a connection until the deadline */
-
     /* the answer */
     warmring_status_t status;
-    uint32_t joined;     /* for the transport: how many requests from this one on
-                            went out as one command */
+    uint32_t joined; /* for the transport: how many requests from this one on
+                        went out as one command */
+    uint32_t flags_out;
     bool sent;           /* false: the server surely saw nothing */
     bool was_sent;       /* for wr_run(): by an earlier try, which was not answered */
     wr_time_t opened_at; /* of the connection that carried it; for the
                             opened_before of what must follow on it */
     char *value_out;     /* in the sink */
     size_t value_length;
-    uint32_t flags_out;
     uint64_t cas_out; /* reads and WR_LEASE */
     uint64_t number;  /* WR_INCREMENT, WR_DECREMENT */
     int64_t ttl;      /* reads with wants_ttl */
@@ -128,10 +128,7 @@ static inline void wr_ask(wr_request_t *request, wr_server_t *server, wr_verb_t 
                           warmring_bytes_t key) {
     request->server = server;
     request->verb = verb;
-    request->noreply = false;
-    request->wants_ttl = false;
-    request->unbiased = false;
-    request->patient = false;
+    request->noreply = request->wants_ttl = request->unbiased = request->patient = false;
     request->key = key;
     request->value = (warmring_bytes_t){NULL, 0};
     request->flags = 0;
@@ -147,11 +144,11 @@ static inline void wr_ask(wr_request_t *request, wr_server_t *server, wr_verb_t 
 static inline void wr_answer_start(wr_request_t *request, warmring_status_t status) {
     request->status = status;
     request->joined = 0;
+    request->flags_out = 0;
     request->sent = false;
     request->opened_at = 0;
     request->value_out = NULL;
     request->value_length = 0;
-    request->flags_out = 0;
     request->cas_out = 0;
     request->number = 0;
     request->ttl = WR_TTL_UNKNOWN;

@@ -48,17 +48,18 @@ typedef struct {
 } sign_t;
 
 static const sign_t sign_table[WARMRING_OUT_OF_MEMORY + 1] = {
-    [WARMRING_OK] = {LIFE, .hit = true},
-    [WARMRING_NOT_FOUND] = {LIFE, .miss = true},
-    [WARMRING_NOT_STORED] = {LIFE},
-    [WARMRING_EXISTS] = {LIFE},
-    [WARMRING_NOT_NUMERIC] = {LIFE},
-    [WARMRING_BUFFER_TOO_SMALL] = {LIFE, .hit = true},
-    [WARMRING_TOO_LARGE] = {LIFE, WR_COUNT_server_errors + 1},
-    [WARMRING_SERVER_ERROR] = {LIFE, WR_COUNT_server_errors + 1},
-    [WARMRING_TIMEOUT] = {AGAINST, WR_COUNT_timeouts + 1},
-    [WARMRING_PROTOCOL_ERROR] = {AGAINST | OUT_OF_STEP, WR_COUNT_protocol_errors + 1},
-    [WARMRING_CONNECTION_LOST] = {AGAINST | LOST},
+    [WARMRING_OK] = {.signs = LIFE, .hit = true},
+    [WARMRING_NOT_FOUND] = {.signs = LIFE, .miss = true},
+    [WARMRING_NOT_STORED] = {.signs = LIFE},
+    [WARMRING_EXISTS] = {.signs = LIFE},
+    [WARMRING_NOT_NUMERIC] = {.signs = LIFE},
+    [WARMRING_BUFFER_TOO_SMALL] = {.signs = LIFE, .hit = true},
+    [WARMRING_TOO_LARGE] = {.signs = LIFE, .counter = WR_COUNT_server_errors + 1},
+    [WARMRING_SERVER_ERROR] = {.signs = LIFE, .counter = WR_COUNT_server_errors + 1},
+    [WARMRING_TIMEOUT] = {.signs = AGAINST, .counter = WR_COUNT_timeouts + 1},
+    [WARMRING_PROTOCOL_ERROR] = {.signs = AGAINST | OUT_OF_STEP,
+                                 .counter = WR_COUNT_protocol_errors + 1},
+    [WARMRING_CONNECTION_LOST] = {.signs = AGAINST | LOST},
 };
 
 static const sign_t *sign_of(const wr_request_t *request) {
