@@ -401,8 +401,11 @@ static void test_lost(void) {
     call.deadline_ms = LONG_MS;
     tap_status(get(client, "k", LONG_MS), WARMRING_NOT_FOUND, "restarted");
     fixture_kill(server.fixture, 0);
-    tap_status(warmring_set(client, "k", 1, large, LARGE, 0, 0, &call), WARMRING_CONNECT_FAILED,
-               "killed: %s", warmring_error_detail());
+    /* Whether something was sent depends on when the end of the old connection is seen. */
+    warmring_status_t status = warmring_set(client, "k", 1, large, LARGE, 0, 0, &call);
+    tap_ok(status == WARMRING_CONNECT_FAILED || status == WARMRING_CONNECTION_LOST, "killed: %s",
+           warmring_status_name(status));
+    tap_contains(warmring_error_detail(), "refused", "and why");
     warmring_close(client);
     secure_free(&server);
 }
