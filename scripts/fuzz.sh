@@ -80,7 +80,8 @@ run_target() {
     local found=$build/found-$1 crashes=$build/crash-$1 output=$build/fuzz-$1.log
     rm -rf "$crashes"
     mkdir -p "$found" "$crashes"
-    "$build/fuzz-$1" -max_total_time="${FUZZ_SECONDS:-60}" -runs="${FUZZ_RUNS:--1}" -max_len="$3" -timeout=20 \
+    # A weight may ask for a ring of millions of points: seconds, with sanitizers.
+    "$build/fuzz-$1" -max_total_time="${FUZZ_SECONDS:-60}" -runs="${FUZZ_RUNS:--1}" -max_len="$3" -timeout=60 \
         -rss_limit_mb=1024 -print_final_stats=1 -artifact_prefix="$crashes/" \
         "$found" "$source/tests/fuzz/$2" >"$output" 2>&1 </dev/null || true
     printf '  %-10s%12d executions %8d new units %4d crashes\n' "$1" \
