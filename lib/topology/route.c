@@ -13,21 +13,28 @@ static inline uint32_t hash_on(const warmring_ring_t *ring, const wr_place_t *pl
     return wr_ring_hash_key(ring, place->bytes, place->length, place->prefix_length);
 }
 
-/* The servers that own a place, by side. */
-static void find_servers(const warmring_topology_t *topology, const wr_place_t *place,
-                         uint32_t server[2]) {
+/* The servers that own a place, by side: one search each. */
+static __attribute__((noinline)) void search_both(const warmring_topology_t *topology,
+                                                  const wr_place_t *place, uint32_t server[2]) {
     const warmring_ring_t *before = topology->ring[WARMRING_OLD_RING];
     const warmring_ring_t *after = topology->ring[WARMRING_NEW_RING];
     uint32_t hash = hash_on(before, place);
-    if (topology->joint != NULL) {
-        const uint32_t *owners = wr_joint_owners(topology->joint, hash);
-        server[WARMRING_OLD_RING] = owners[WARMRING_OLD_RING];
-        server[WARMRING_NEW_RING] = owners[WARMRING_NEW_RING];
-        return;
-    }
     server[WARMRING_OLD_RING] = wr_ring_owner(before, hash);
     hash = topology->hashes_alike ? hash : hash_on(after, place);
     server[WARMRING_NEW_RING] = wr_ring_owner(after, hash);
+}
+
+/* The same, with one search for both where it can be. */
+static inline void find_servers(const warmring_topology_t *topology, const wr_place_t *place,
+                                uint32_t server[2]) {
+    if (topology->joint == NULL) {
+        search_both(topology, place, server);
+        return;
+    }
+    uint32_t hash = hash_on(topology->ring[WARMRING_OLD_RING], place);
+    const uint32_t *owners = wr_joint_owners(topology->joint, hash);
+    server[WARMRING_OLD_RING] = owners[WARMRING_OLD_RING];
+    server[WARMRING_NEW_RING] = owners[WARMRING_NEW_RING];
 }
 
 static inline uint32_t find_server(const warmring_ring_t *ring, const wr_place_t *place) {
@@ -56,27 +63,32 @@ static bool is_rolled_in(const warmring_topology_t *topology, const wr_place_t *
     return (uint64_t)hash * WARMRING_ROLLOUT_ALL >> 32 < rollout;
 }
 
-static __attribute__((noinline)) wr_route_t route_on_two(const warmring_topology_t *topology,
-                                                         const wr_place_t *place, wr_kind_t kind,
-                                                         uint32_t rollout) {
-    wr_route_t route;
-    route.moved = find_owners(topology, place, route.owner);
-    const wr_phase_row_t *row = &wr_phase_table[route.moved ? topology->phase : WARMRING_STABLE];
-    route.steps = &row->cells[kind];
-    if (route.moved && kind == WR_KIND_READ && is_rolled_in(topology, place, rollout)) {
-        route.steps = &row->read_rolled_in;
+static inline void route_on_two(const warmring_topology_t *topology, const wr_place_t *place,
+                                wr_kind_t kind, uint32_t rollout, wr_route_t *route) {
+    route->moved = find_owners(topology, place, route->owner);
+    const wr_phase_row_t *row = &wr_phase_table[route->moved ? topology->phase : WARMRING_STABLE];
+    route->steps = &row->cells[kind];
+    if (route->moved && kind == WR_KIND_READ && is_rolled_in(topology, place, rollout)) {
+        route->steps = &row->read_rolled_in;
     }
-    return route;
+}
+
+static inline void route_one(const warmring_topology_t *topology, const wr_place_t *place,
+                             wr_kind_t kind, uint32_t rollout, wr_route_t *route) {
+    if (topology->ring[WARMRING_NEW_RING] != NULL) {
+        route_on_two(topology, place, kind, rollout, route);
+        return;
+    }
+    uint32_t only = find_server(topology->ring[WARMRING_OLD_RING], place);
+    *route =
+        (wr_route_t){.steps = &wr_phase_table[WARMRING_STABLE].cells[kind], .owner = {only, only}};
 }
 
 wr_route_t wr_route(const warmring_topology_t *topology, const wr_place_t *place, wr_kind_t kind,
                     uint32_t rollout) {
-    if (topology->ring[WARMRING_NEW_RING] != NULL) {
-        return route_on_two(topology, place, kind, rollout);
-    }
-    uint32_t only = find_server(topology->ring[WARMRING_OLD_RING], place);
-    return (wr_route_t){.steps = &wr_phase_table[WARMRING_STABLE].cells[kind],
-                        .owner = {only, only}};
+    wr_route_t route;
+    route_one(topology, place, kind, rollout, &route);
+    return route;
 }
 
 /* Side by side on the only ring. */
@@ -97,7 +109,7 @@ void wr_route_many(const warmring_topology_t *topology, const wr_place_t *places
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        routes[i] = wr_route(topology, &places[i], kind, rollout);
+        route_one(topology, &places[i], kind, rollout, &routes[i]);
     }
 }
 
