@@ -112,8 +112,9 @@ typedef struct wr_request {
  *
  * A request on a connection that turns out to be stale is sent once more on
  * a fresh one if its verb is idempotent; should that be refused, what the
- * server saw stays unknown: CONNECTION_LOST, unless it is a read. Connections are taken in order of
- * wr_server_id(), at most one a server, and all are back when it returns.
+ * server saw stays unknown: CONNECTION_LOST, unless it is a read. Connections
+ * are taken in order of wr_server_id(), at most one a server, and all are back
+ * when it returns.
  *
  * `requests` is reordered. A single request takes no memory.
  */

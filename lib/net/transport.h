@@ -48,10 +48,11 @@ typedef struct wr_transport {
      * The same in steps that never wait, all three or none (NULL). open_start()
      * makes a connection that is being opened; with `ask` it is also to be
      * found out whether the server knows what this transport speaks, else
-     * NOT_SUPPORTED; with `hung_up` where it did not say so. open_step() goes on, at first and when
-     * poll() found `ready` or the time has come: OK, and *wait says what it waits for, or nothing:
-     * then the connection is open. open_expire() gives the status and the text of one whose time is
-     * over. After a fault it is to be closed.
+     * NOT_SUPPORTED, with `hung_up` where it did not say so. open_step() goes
+     * on, at first and when poll() found `ready` or the time has come: OK, and
+     * *wait says what it waits for, or nothing: then the connection is open.
+     * open_expire() gives the status and the text of one whose time is over.
+     * After a fault it is to be closed.
      */
     warmring_status_t (*open_start)(const void *context, wr_server_t *server,
                                     const wr_address_t *address, bool ask,
