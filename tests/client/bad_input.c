@@ -23,24 +23,12 @@ typedef struct {
     uint64_t connects;
 } plan_t;
 
-static warmring_server_counters_t counters_of(warmring_t *client) {
-    warmring_snapshot_t *snapshot = NULL;
-    warmring_server_counters_t counters = {.size = sizeof counters};
-    if (warmring_snapshot_create(client, &snapshot) != WARMRING_OK ||
-        warmring_snapshot_server(snapshot, 0, &counters) != WARMRING_OK) {
-        tap_bail("no snapshot: %s", warmring_error_detail());
-    }
-    warmring_snapshot_free(snapshot);
-    counters.address = counters.name = NULL;
-    return counters;
-}
-
 /* The client still works, and with the connection it has had. */
 static void check_unharmed(const plan_t *plan, const char *after) {
     tap_status(store_key(plan->client, "unharmed", after), WARMRING_OK, "a store after %s", after);
     answer_t answer = read_key(plan->client, "unharmed");
     tap_string(shown(&answer), after, "and a read");
-    tap_int((int64_t)counters_of(plan->client).connects, (int64_t)plan->connects,
+    tap_int((int64_t)counters_of_seat(plan->client, 0).connects, (int64_t)plan->connects,
             "over the connection that was there");
 }
 
@@ -90,7 +78,7 @@ static void test_too_large(plan_t *plan) {
                    "set_multi of it");
         tap_status(warmring_results_at(results, 1)->status, WARMRING_OK, "and of a small one");
         warmring_results_free(results);
-        plan->connects = counters_of(plan->client).connects; /* the server may hang up */
+        plan->connects = counters_of_seat(plan->client, 0).connects; /* the server may hang up */
         check_unharmed(plan, "a value above the server's limit");
     }
 }
@@ -196,7 +184,7 @@ static void run_all(void) {
     plan_t plan = {.fixture = fixture_start(1, NULL)};
     plan.client = steps_open(fixture_servers(plan.fixture), NULL);
     tap_status(store_key(plan.client, "first", "x"), WARMRING_OK, "the first call");
-    plan.connects = counters_of(plan.client).connects;
+    plan.connects = counters_of_seat(plan.client, 0).connects;
     tap_int((int64_t)plan.connects, 1, "over the first connection");
     test_values(&plan);
     test_expirations(&plan);

@@ -19,24 +19,12 @@ typedef struct {
     uint64_t connects;
 } plan_t;
 
-static warmring_server_counters_t counters_of(warmring_t *client) {
-    warmring_snapshot_t *snapshot = NULL;
-    warmring_server_counters_t counters = {.size = sizeof counters};
-    if (warmring_snapshot_create(client, &snapshot) != WARMRING_OK ||
-        warmring_snapshot_server(snapshot, 0, &counters) != WARMRING_OK) {
-        tap_bail("no snapshot: %s", warmring_error_detail());
-    }
-    warmring_snapshot_free(snapshot);
-    counters.address = counters.name = NULL;
-    return counters;
-}
-
 /* The client still works, and with the connection it has had. */
 static void check_unharmed(const plan_t *plan, const char *after) {
     tap_status(store_key(plan->client, "unharmed", after), WARMRING_OK, "a store after %s", after);
     answer_t answer = read_key(plan->client, "unharmed");
     tap_string(shown(&answer), after, "and a read");
-    tap_int((int64_t)counters_of(plan->client).connects, (int64_t)plan->connects,
+    tap_int((int64_t)counters_of_seat(plan->client, 0).connects, (int64_t)plan->connects,
             "over the connection that was there");
 }
 
@@ -145,13 +133,14 @@ static const struct {
 static void test_keys(const plan_t *plan) {
     for (size_t i = 0; i < sizeof bad_keys / sizeof bad_keys[0]; i++) {
         const bad_key_t *bad = &bad_keys[i];
-        uint64_t requests = counters_of(plan->client).requests;
+        uint64_t requests = counters_of_seat(plan->client, 0).requests;
         for (size_t j = 0; j < sizeof key_calls / sizeof key_calls[0]; j++) {
             tap_status(key_calls[j].call(plan->client, bad->key.data, bad->key.length),
                        WARMRING_BAD_KEY, "%s: %s", key_calls[j].name, bad->name);
             tap_contains(warmring_error_detail(), bad->piece, "the text quotes it");
         }
-        tap_int((int64_t)counters_of(plan->client).requests, (int64_t)requests, "nothing is sent");
+        tap_int((int64_t)counters_of_seat(plan->client, 0).requests, (int64_t)requests,
+                "nothing is sent");
         check_unharmed(plan, bad->name);
     }
 }
@@ -220,7 +209,7 @@ static void run_all(void) {
     plan_t plan = {.fixture = fixture_start(1, NULL)};
     plan.client = steps_open(fixture_servers(plan.fixture), NULL);
     tap_status(store_key(plan.client, "first", "x"), WARMRING_OK, "the first call");
-    plan.connects = counters_of(plan.client).connects;
+    plan.connects = counters_of_seat(plan.client, 0).connects;
     tap_int((int64_t)plan.connects, 1, "over the first connection");
     test_keys(&plan);
     test_keys_of_multi(&plan);

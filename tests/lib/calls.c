@@ -164,3 +164,15 @@ const char *shown(const answer_t *answer) {
            : answer->status == WARMRING_NOT_FOUND ? NULL
                                                   : warmring_status_name(answer->status);
 }
+
+warmring_server_counters_t counters_of_seat(warmring_t *client, size_t seat) {
+    warmring_snapshot_t *snapshot = NULL;
+    warmring_server_counters_t counters = {.size = sizeof counters};
+    if (warmring_snapshot_create(client, &snapshot) != WARMRING_OK ||
+        warmring_snapshot_server(snapshot, seat, &counters) != WARMRING_OK) {
+        tap_bail("no counters: %s", warmring_error_detail());
+    }
+    warmring_snapshot_free(snapshot);
+    counters.address = counters.name = NULL;
+    return counters;
+}

@@ -50,4 +50,8 @@ const char *shown(const answer_t *answer);
  * in `client` (or is not); names start with `name`. */
 void choose_key(warmring_t *client, const char *name, bool moved, unsigned *next, char *key);
 
+/* The counters of one of a client's servers; bails when there are none. Their
+ * texts are not kept. */
+warmring_server_counters_t counters_of_seat(warmring_t *client, size_t seat);
+
 #endif

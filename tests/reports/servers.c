@@ -47,18 +47,6 @@ static void key_at(warmring_t *client, size_t seat, unsigned *next, char *key) {
     } while (seat_of(client, key) != seat);
 }
 
-static warmring_server_counters_t counters_of(warmring_t *client, size_t seat) {
-    warmring_snapshot_t *snapshot = NULL;
-    warmring_server_counters_t counters = {.size = sizeof counters};
-    if (warmring_snapshot_create(client, &snapshot) != WARMRING_OK ||
-        warmring_snapshot_server(snapshot, seat, &counters) != WARMRING_OK) {
-        tap_bail("no counters: %s", warmring_error_detail());
-    }
-    warmring_snapshot_free(snapshot);
-    counters.address = fixture_address(fixture, seat);
-    return counters;
-}
-
 /* ---- servers that die -------------------------------------------------------- */
 
 /* Symptom: once each server has failed and been ejected, the ring is empty and
@@ -133,7 +121,7 @@ static void restarted_while_idle(void) {
     tap_status(warmring_increment(client, key, strlen(key), 1, NULL, 0, NULL, NULL),
                WARMRING_CONNECTION_LOST, "an increment is not repeated");
     tap_status(store_key(client, key, "1"), WARMRING_OK, "the next call works");
-    tap_int((int64_t)counters_of(client, 0).fast_failures, 0, "the server was never down");
+    tap_int((int64_t)counters_of_seat(client, 0).fast_failures, 0, "the server was never down");
     warmring_close(client);
 }
 
@@ -171,7 +159,7 @@ static void a_stopped_server(void) {
     tap_int(served, CALLS, "keys of another server are served all the time");
     tap_ok(took <= 2 * (CALL_MS + (int64_t)tap_slack_ms()) + CALLS * (int64_t)tap_slack_ms(),
            "all of them take %d ms", (int)took);
-    tap_int((int64_t)counters_of(client, 1).fast_failures, CALLS - 2, "and are counted");
+    tap_int((int64_t)counters_of_seat(client, 1).fast_failures, CALLS - 2, "and are counted");
     fixture_continue(fixture, 1);
     warmring_close(client);
 }
@@ -236,7 +224,7 @@ static void a_late_answer(void) {
         tap_string(shown(&answer), "value of the second", "the next one has its own value: %s",
                    read_ways[round % READ_WAYS].name);
     }
-    tap_int((int64_t)counters_of(client, 1).connects, ROUNDS + 1,
+    tap_int((int64_t)counters_of_seat(client, 1).connects, ROUNDS + 1,
             "each timeout cost its connection");
     warmring_close(client);
 }
@@ -325,7 +313,7 @@ static void fork_and_read(void) {
     }
     tap_int(wrong, 0, "and the parent its own");
     tap_int(wrong_reads(client, key[CHILDREN], key[CHILDREN]), 0, "also when the children ended");
-    tap_int((int64_t)counters_of(client, 2).connects, 1, "over the connection it had");
+    tap_int((int64_t)counters_of_seat(client, 2).connects, 1, "over the connection it had");
     warmring_close(client);
 }
 

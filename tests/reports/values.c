@@ -28,18 +28,6 @@ enum { DAY = 24 * 3600, QUIET = 200 };
 static fixture_t *fixture;
 static warmring_t *client;
 
-static warmring_server_counters_t counters_of(warmring_t *of) {
-    warmring_snapshot_t *snapshot = NULL;
-    warmring_server_counters_t counters = {.size = sizeof counters};
-    if (warmring_snapshot_create(of, &snapshot) != WARMRING_OK ||
-        warmring_snapshot_server(snapshot, 0, &counters) != WARMRING_OK) {
-        tap_bail("no counters: %s", warmring_error_detail());
-    }
-    warmring_snapshot_free(snapshot);
-    counters.address = counters.name = NULL;
-    return counters;
-}
-
 /* ---- keys -------------------------------------------------------------------- */
 
 /* Symptom: the length of a key is checked without its prefix; the server then
@@ -55,15 +43,15 @@ static void the_prefix_counts(void) {
     warmring_item_t item = WARMRING_ITEM_INIT;
     tap_status(warmring_set(prefixed, key, 240, TEXT("fits"), 0, 0, NULL), WARMRING_OK,
                "%s: 240 bytes and a prefix of 10", test_transport());
-    uint64_t requests = counters_of(prefixed).requests;
+    uint64_t requests = counters_of_seat(prefixed, 0).requests;
     tap_status(warmring_set(prefixed, key, 241, TEXT("no"), 0, 0, &quiet), WARMRING_BAD_KEY,
                "241 bytes, without waiting for an answer");
     tap_status(warmring_set(prefixed, key, 250, TEXT("no"), 0, 0, NULL), WARMRING_BAD_KEY, "250");
     tap_status(warmring_get(prefixed, key, 241, &item, NULL), WARMRING_BAD_KEY, "a read of 241");
-    tap_int((int64_t)(counters_of(prefixed).requests - requests), 0, "nothing was sent");
+    tap_int((int64_t)(counters_of_seat(prefixed, 0).requests - requests), 0, "nothing was sent");
     tap_status(warmring_get(prefixed, key, 240, &item, NULL), WARMRING_OK, "and on");
     tap_bytes(item.value.data, item.value.length, TEXT("fits"), "with its own answer");
-    tap_int((int64_t)counters_of(prefixed).connects, 1, "over the same connection");
+    tap_int((int64_t)counters_of_seat(prefixed, 0).connects, 1, "over the same connection");
     warmring_item_clear(&item);
     warmring_close(prefixed);
 }
@@ -129,12 +117,12 @@ static warmring_status_t with_expiration(size_t call, int64_t expiration) {
  * each call that takes one, before anything is sent. */
 static void negative_expirations(void) {
     tap_status(store_key(client, "lasting", "old"), WARMRING_OK, "%s: a value", test_transport());
-    uint64_t requests = counters_of(client).requests;
+    uint64_t requests = counters_of_seat(client, 0).requests;
     for (size_t call = 0; call < 6; call++) {
         tap_status(with_expiration(call, -1), WARMRING_BAD_ARGUMENT, "call %zu: -1", call);
         tap_contains(warmring_error_detail(), "-1", "the text quotes it");
     }
-    tap_int((int64_t)(counters_of(client).requests - requests), 0, "nothing was sent");
+    tap_int((int64_t)(counters_of_seat(client, 0).requests - requests), 0, "nothing was sent");
     raw_holds(fixture, 0, "lasting", "old", "the value is as it was");
     raw_holds(fixture, 0, "absent", NULL, "and none was made");
 }
@@ -179,7 +167,7 @@ static void a_zero_token(const char *servers, size_t seat, const char *which) {
         warmring_cas(caller, TEXT("cas"), TEXT("new"), 0, 0, &item.token, NULL);
     tap_status(status, seat == 0 ? WARMRING_OK : WARMRING_BAD_ARGUMENT, "the token of that read");
     raw_holds(fixture, seat, "cas", seat == 0 ? "new" : "old", "and what that did");
-    tap_int((int64_t)counters_of(caller).connects, 1, "one connection, in step to the end");
+    tap_int((int64_t)counters_of_seat(caller, 0).connects, 1, "one connection, in step to the end");
     warmring_item_clear(&item);
     warmring_close(caller);
 }
