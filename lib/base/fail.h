@@ -16,11 +16,11 @@
  * WR_DETAIL_SIZE. Bytes that do not print become '?', so that a detail is
  * always one line.
  */
-__attribute__((format(printf, 2, 3))) warmring_status_t wr_fail(warmring_status_t status,
-                                                                const char *format, ...);
+__attribute__((cold, format(printf, 2, 3))) warmring_status_t wr_fail(warmring_status_t status,
+                                                                      const char *format, ...);
 
 /* wr_fail() for a failed allocation; needs no memory. */
-warmring_status_t wr_fail_memory(void);
+__attribute__((cold)) warmring_status_t wr_fail_memory(void);
 
 /* The system's text for an errno, in `buffer` or static; the same everywhere,
  * while strerror_r() has two forms. */
@@ -28,7 +28,7 @@ const char *wr_system_text(int error, char *buffer, size_t size);
 
 /* wr_fail() for the argument at `index` of a list as it stands in C. Always
  * true. */
-bool wr_fail_null(const char *arguments, size_t index);
+__attribute__((cold)) bool wr_fail_null(const char *arguments, size_t index);
 
 /* Static analyzers see one file at a time; scripts/analyze.sh tells them that a
  * failure does return its status. */

@@ -159,18 +159,14 @@ static void refuse_item(wr_meta_exchange_t *exchange, wr_request_t *request,
     wr_meta_abort(exchange, WARMRING_CONNECTION_LOST);
 }
 
-static inline wr_meta_event_t take_item(wr_meta_exchange_t *exchange, wr_request_t *request,
-                                        const wr_meta_reply_t *reply, const char **wrong) {
+/* Takes what an item's line says, and finds room for the value: the status of
+ * the request once it has come. */
+static inline warmring_status_t find_room(wr_request_t *request, const wr_meta_reply_t *reply) {
     char *room = NULL;
-    if (reply->value_length > exchange->reader.limits.value) {
-        refuse_item(exchange, request, reply);
-        return WR_META_LINE;
-    }
-    exchange->item = request;
-    exchange->item_status = WARMRING_OK;
+    warmring_status_t status = WARMRING_OK;
     if (request->sink != NULL) {
         room = request->sink->reserve(request->sink, reply->value_length);
-        exchange->item_status = room != NULL ? WARMRING_OK : request->sink->refusal;
+        status = room != NULL ? WARMRING_OK : request->sink->refusal;
     }
     request->value_out = room;
     request->value_length = reply->value_length;
@@ -179,7 +175,18 @@ static inline wr_meta_event_t take_item(wr_meta_exchange_t *exchange, wr_request
     if ((reply->has & WR_META_HAS_TTL) != 0) {
         request->ttl = reply->ttl;
     }
-    return wr_meta_take_value(&exchange->reader, room, reply->value_length, wrong);
+    return status;
+}
+
+static inline wr_meta_event_t take_item(wr_meta_exchange_t *exchange, wr_request_t *request,
+                                        const wr_meta_reply_t *reply, const char **wrong) {
+    if (reply->value_length > exchange->reader.limits.value) {
+        refuse_item(exchange, request, reply);
+        return WR_META_LINE;
+    }
+    exchange->item = request;
+    exchange->item_status = find_room(request, reply);
+    return wr_meta_take_value(&exchange->reader, request->value_out, reply->value_length, wrong);
 }
 
 static wr_meta_event_t take_number(wr_meta_exchange_t *exchange, wr_request_t *request,
@@ -375,6 +382,101 @@ static inline void finish_value(wr_meta_exchange_t *exchange) {
         return;
     }
     complete(exchange, exchange->answered + 1);
+}
+
+/* ---- one answer, the usual way ------------------------------------------------ */
+
+/* The word of an answer without a value. */
+static wr_meta_kind_t find_short(const char *at) {
+    static const struct {
+        char word[2];
+        uint8_t kind;
+    } words[] = {{"HD", WR_META_HD}, {"EN", WR_META_EN}, {"NF", WR_META_NF},
+                 {"NS", WR_META_NS}, {"EX", WR_META_EX}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (memcmp(at, words[i].word, sizeof words[i].word) == 0) {
+            return (wr_meta_kind_t)words[i].kind;
+        }
+    }
+    return WR_META_KINDS;
+}
+
+/* The opaque number that is due and the line's end; NULL: something else. */
+static inline const char *read_ending(const wr_meta_exchange_t *exchange, const char *at) {
+    const wr_meta_opaque_t *opaque = &exchange->opaque_in;
+    if (at[0] != ' ' || at[1] != 'O') {
+        return NULL;
+    }
+    size_t same = 0;
+    while (same < opaque->length && at[2 + same] == opaque->digits[same]) {
+        same++;
+    }
+    at += 2 + same;
+    return same == opaque->length && at[0] == '\r' && at[1] == '\n' ? at + 2 : NULL;
+}
+
+/* VA LENGTH fFLAGS cCAS Oopaque, behind the word; what a get asks for. */
+static inline const char *read_item(const wr_meta_exchange_t *exchange, const char *at,
+                                    const char *stop, wr_meta_reply_t *reply) {
+    at = wr_scan_length(at, &reply->value_length);
+    at = at != NULL && at[0] == ' ' && at[1] == 'f'
+             ? wr_scan_number(at + 2, UINT32_MAX, &reply->flags)
+             : NULL;
+    at = at != NULL && at[0] == ' ' && at[1] == 'c' ? wr_scan_cas(at + 2, stop, &reply->cas) : NULL;
+    return at != NULL ? read_ending(exchange, at) : NULL;
+}
+
+static void end_one(wr_meta_exchange_t *exchange, warmring_status_t status) {
+    exchange->requests[0]->status = status;
+    exchange->reader.end = 0;
+    exchange->answered = 1;
+    wr_meta_next_opaque(&exchange->opaque_in);
+}
+
+static bool absorb_short(wr_meta_exchange_t *exchange, const char *at, const char *stop) {
+    const wr_request_t *request = exchange->requests[0];
+    wr_meta_kind_t kind = find_short(at);
+    uint8_t meaning = kind < WR_META_KINDS ? meanings[request->verb][kind] : 0;
+    at += 2;
+    const char *end = kind == WR_META_EN && at[0] == '\r' && at[1] == '\n'
+                          ? at + 2
+                          : read_ending(exchange, at);
+    if (meaning == 0 || end != stop || (meaning == IS(OK) && needs[request->verb] != 0)) {
+        return false;
+    }
+    end_one(exchange, (warmring_status_t)(meaning - 1));
+    return true;
+}
+
+static bool absorb_item(wr_meta_exchange_t *exchange, const char *at, const char *stop) {
+    wr_request_t *request = exchange->requests[0];
+    wr_meta_reply_t reply = {.has = WR_META_HAS_FLAGS | WR_META_HAS_CAS};
+    const char *value = read_item(exchange, at, stop, &reply);
+    const wr_meta_limits_t *limits = &exchange->reader.limits;
+    if (value == NULL || (size_t)(value - exchange->reader.buffer) > limits->line ||
+        reply.value_length > limits->value || (size_t)(stop - value) != reply.value_length + 2 ||
+        memcmp(stop - 2, "\r\n", 2) != 0) {
+        return false;
+    }
+    warmring_status_t status = find_room(request, &reply);
+    if (request->value_out != NULL) {
+        memcpy(request->value_out, value, reply.value_length);
+    }
+    end_one(exchange, status);
+    return true;
+}
+
+bool wr_meta_absorb_one(wr_meta_exchange_t *exchange) {
+    const wr_request_t *request = exchange->requests[0];
+    const char *at = exchange->reader.buffer, *stop = at + exchange->reader.end;
+    if (exchange->reader.start != 0 || exchange->quiet_in != 0 || stop - at < 4) {
+        return false;
+    }
+    if (memcmp(at, "VA ", 3) != 0) {
+        return absorb_short(exchange, at, stop);
+    }
+    return wr_verb_info(request->verb)->reads && !request->wants_ttl &&
+           absorb_item(exchange, at + 3, stop);
 }
 
 /* Bytes behind the last answer that nobody asked for. */

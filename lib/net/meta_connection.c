@@ -127,23 +127,26 @@ static void lose_sending(wr_meta_connection_t *connection) {
     }
 }
 
-static void send_ready(wr_meta_connection_t *connection) {
-    for (;;) {
-        size_t count;
-        struct iovec *pieces = wr_meta_output(&connection->exchange, &count);
-        if (count == 0) {
-            return;
+/* After a send; whether there is to be another now. */
+static bool note_sent(wr_meta_connection_t *connection, ssize_t length) {
+    if (length > 0) {
+        wr_meta_written(&connection->exchange, (size_t)length);
+    } else if (errno != EINTR) {
+        if (!is_later(length)) {
+            lose_sending(connection);
         }
-        ssize_t length = wr_stream_send(&connection->stream, pieces, count);
-        if (length > 0) {
-            wr_meta_written(&connection->exchange, (size_t)length);
-        } else if (errno != EINTR) {
-            if (!is_later(length)) {
-                lose_sending(connection);
-            }
-            return;
-        }
+        return false;
     }
+    return true;
+}
+
+static void send_ready(wr_meta_connection_t *connection) {
+    size_t count;
+    struct iovec *pieces;
+    do {
+        pieces = wr_meta_output(&connection->exchange, &count);
+    } while (count > 0 &&
+             note_sent(connection, wr_stream_send(&connection->stream, pieces, count)));
 }
 
 /* Marks the connection after the last answer. */
@@ -244,16 +247,13 @@ static wr_time_t left_from(wr_time_t begun, wr_deadline_t deadline) {
     return deadline.at > begun ? deadline.at - begun : 0;
 }
 
-void wr_meta_receive(wr_connection_t *base, wr_request_t **requests, size_t count,
-                     wr_deadline_t deadline) {
-    (void)requests;
-    (void)count;
-    wr_meta_connection_t *connection = mine(base);
+/* Until every request has its status. `fresh`: no time has passed since the
+ * wait began. */
+static void finish_all(wr_meta_connection_t *connection, wr_deadline_t deadline, bool fresh) {
     int late = 0;
-    connection->begun = deadline.made;
-    for (bool first = true; !wr_meta_done(&connection->exchange); first = false) {
+    for (; !wr_meta_done(&connection->exchange); fresh = false) {
         wr_time_t left =
-            first ? left_from(connection->begun, deadline) : wr_deadline_left(deadline);
+            fresh ? left_from(connection->begun, deadline) : wr_deadline_left(deadline);
         if (left == 0 && ++late > LATE_READS) {
             expire(connection, deadline.at);
         } else if (has_unsent(&connection->exchange)) {
@@ -263,4 +263,57 @@ void wr_meta_receive(wr_connection_t *base, wr_request_t **requests, size_t coun
         }
     }
     finish(connection);
+}
+
+void wr_meta_receive(wr_connection_t *connection, wr_request_t **requests, size_t count,
+                     wr_deadline_t deadline) {
+    (void)requests;
+    (void)count;
+    mine(connection)->begun = deadline.made;
+    finish_all(mine(connection), deadline, true);
+}
+
+/* Sends the only piece; whether all of it is on its way. */
+static bool send_piece(wr_meta_connection_t *connection) {
+    wr_meta_exchange_t *exchange = &connection->exchange;
+    size_t length = exchange->pieces[0].iov_len;
+    ssize_t sent = wr_stream_send(&connection->stream, exchange->pieces, 1);
+    if (sent == (ssize_t)length) {
+        exchange->window_sent = true;
+        exchange->piece = exchange->pieces_end;
+        return true;
+    }
+    if (note_sent(connection, sent)) {
+        send_ready(connection);
+    }
+    return false;
+}
+
+/* Waits once for an answer, which nearly always comes whole. */
+static bool receive_piece(wr_meta_connection_t *connection, wr_time_t left) {
+    struct iovec room = {connection->input, sizeof connection->input - 1};
+    set_timeout(connection, left);
+    ssize_t length = wr_stream_receive(&connection->stream, &room, 1, true);
+    if (length > 0) {
+        wr_meta_filled(&connection->exchange.reader, (size_t)length);
+        if (wr_meta_absorb_one(&connection->exchange)) {
+            return true;
+        }
+        wr_meta_absorb(&connection->exchange);
+    } else if (!is_later(length)) {
+        lose(connection, length);
+    }
+    return false;
+}
+
+void wr_meta_call(wr_connection_t *base, wr_request_t **request, wr_deadline_t deadline) {
+    wr_meta_connection_t *connection = mine(base);
+    wr_time_t left = left_from(deadline.made, deadline);
+    connection->begun = deadline.made;
+    if (left == 0 || wr_meta_begin_one(&connection->exchange, request) == 0) {
+        begin(connection, request, 1);
+        finish_all(connection, deadline, true);
+    } else if (!send_piece(connection) || !receive_piece(connection, left)) {
+        finish_all(connection, deadline, false);
+    }
 }

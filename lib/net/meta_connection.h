@@ -66,6 +66,7 @@ void wr_meta_send(wr_connection_t *connection, wr_request_t **requests, size_t c
                   wr_deadline_t deadline);
 void wr_meta_receive(wr_connection_t *connection, wr_request_t **requests, size_t count,
                      wr_deadline_t deadline);
+void wr_meta_call(wr_connection_t *connection, wr_request_t **request, wr_deadline_t deadline);
 int wr_meta_descriptor(const wr_connection_t *connection);
 short wr_meta_start(wr_connection_t *connection, wr_request_t **requests, size_t count,
                     wr_deadline_t deadline);

@@ -100,6 +100,14 @@ static inline void start_answer(wr_request_t *request) {
     request->sent = true;
 }
 
+static inline void put_command(wr_meta_exchange_t *exchange, window_t *window,
+                               const wr_request_t *request) {
+    window->at = wr_meta_encode(window->at, request, &exchange->opaque_out, &exchange->stub);
+    if (wr_meta_has_value(request)) {
+        put_value(exchange, window, request);
+    }
+}
+
 static void put_request(wr_meta_exchange_t *exchange, window_t *window) {
     wr_request_t *request = exchange->requests[exchange->encoded++];
     warmring_status_t refusal = wr_meta_refusal(request);
@@ -116,10 +124,7 @@ static void put_request(wr_meta_exchange_t *exchange, window_t *window) {
     } else {
         put_barrier(exchange, window);
     }
-    window->at = wr_meta_encode(window->at, request, &exchange->opaque_out, &exchange->stub);
-    if (wr_meta_has_value(request)) {
-        put_value(exchange, window, request);
-    }
+    put_command(exchange, window, request);
     if (!quiet) {
         wr_meta_next_opaque(&exchange->opaque_out);
     }
@@ -158,6 +163,29 @@ static void fill_window(wr_meta_exchange_t *exchange) {
         }
     }
     close_piece(exchange, &window);
+}
+
+/* Whether its command, with its value, is one piece, and is answered. */
+static inline bool is_one_piece(const wr_meta_exchange_t *exchange, const wr_request_t *request) {
+    return exchange->quiet_out == 0 && !request->noreply && request->value.length <= WR_META_SMALL &&
+           wr_meta_refusal(request) == WARMRING_OK;
+}
+
+size_t wr_meta_begin_one(wr_meta_exchange_t *exchange, wr_request_t **request) {
+    window_t window = {exchange->out, exchange->out};
+    if (!is_one_piece(exchange, *request) || wr_meta_has_rest(&exchange->reader)) {
+        return 0;
+    }
+    wr_meta_begin(exchange, request, 1);
+    start_answer(*request);
+    put_command(exchange, &window, *request);
+    wr_meta_next_opaque(&exchange->opaque_out);
+    exchange->reader.start = exchange->reader.end = 0;
+    exchange->encoded = 1;
+    exchange->window_sent = false;
+    exchange->piece = exchange->pieces_end = 0;
+    close_piece(exchange, &window);
+    return exchange->pieces[0].iov_len;
 }
 
 /* ---- what the cursors have passed --------------------------------------- */

@@ -63,6 +63,10 @@ void wr_meta_exchange_init(wr_meta_exchange_t *exchange, const char *label,
  * their status. The exchange is done with the last ones and not broken. */
 void wr_meta_begin(wr_meta_exchange_t *exchange, wr_request_t **requests, size_t count);
 
+/* The same for one request whose command is short and answered: it is in
+ * `out` as the only piece, whose length is returned. 0: nothing has begun. */
+size_t wr_meta_begin_one(wr_meta_exchange_t *exchange, wr_request_t **request);
+
 /* The next bytes to send: the first piece, and in *count how many, 0 when all
  * is sent. */
 struct iovec *wr_meta_output(wr_meta_exchange_t *exchange, size_t *count);
@@ -72,6 +76,10 @@ void wr_meta_written(wr_meta_exchange_t *exchange, size_t length);
 /* After wr_meta_filled() on the reader: turns what came into answers. A fault
  * completes every request, sets `broken` and the detail text. */
 void wr_meta_absorb(wr_meta_exchange_t *exchange);
+
+/* The same after wr_meta_begin_one() and one receive, if that brought a whole
+ * answer of the usual form and nothing else. False: nothing is done. */
+bool wr_meta_absorb_one(wr_meta_exchange_t *exchange);
 
 /* Whether every request has its status. */
 static inline bool wr_meta_done(const wr_meta_exchange_t *exchange) {

@@ -292,11 +292,15 @@ static inline void enter(group_t *group, wr_deadline_t *deadline, const wr_deadl
     wr_count(group->server, WR_COUNT_fast_failures, group->count - 1);
 }
 
-static inline void collect(group_t *group, wr_deadline_t deadline, outcome_t *outcome) {
-    wr_server_t *server = group->server;
-    wr_time_t opened_at = group->connection->opened_at;
+static void receive_all(group_t *group, wr_deadline_t deadline) {
     group->connection->transport->receive(group->connection, group->requests, group->count,
                                           deadline);
+}
+
+/* What all of it came to. */
+static void judge(group_t *group, outcome_t *outcome) {
+    wr_server_t *server = group->server;
+    wr_time_t opened_at = group->connection->opened_at;
     outcome_t noted = {0};
     for (size_t i = 0; i < group->count; i++) {
         group->requests[i]->opened_at = opened_at;
@@ -371,13 +375,12 @@ static wr_verdict_t last_verdict(const group_t *group, const outcome_t *outcome,
     return verdict_of(outcome);
 }
 
-/* Collects a round; whether there is to be another. */
-static inline bool settle(group_t *group, wr_deadline_t deadline) {
-    wr_detail_t detail;
+/* Ends a round whose answers are there; whether there is to be another, with
+ * the text there was before this one. */
+static bool conclude(group_t *group, const wr_detail_t *detail) {
     outcome_t outcome;
-    wr_detail_save(&detail);
     bool first = !group->stale_before;
-    collect(group, deadline, &outcome);
+    judge(group, &outcome);
     size_t number = choose_again(group, &outcome);
     wr_pool_give(group->server, group->connection, &outcome.tally);
     group->connection = NULL;
@@ -389,17 +392,58 @@ static inline bool settle(group_t *group, wr_deadline_t deadline) {
         return false;
     }
     if (!leaves_fault(group, number)) {
-        wr_detail_restore(&detail);
+        wr_detail_restore(detail);
     }
     prepare_again(group, number);
     return true;
 }
 
+/* Collects a round; whether there is to be another. */
+static bool settle(group_t *group, wr_deadline_t deadline) {
+    wr_detail_t detail;
+    wr_detail_save(&detail);
+    receive_all(group, deadline);
+    return conclude(group, &detail);
+}
+
+/* Ends what nearly every call comes to: a request that a server answered, at
+ * the first try, with no error. False: there is more to it. */
+static inline bool end_plainly(group_t *group) {
+    wr_request_t *request = group->requests[0];
+    const sign_t *sign = sign_of(request);
+    if (sign->signs != LIFE || sign->counter != 0 || group->connection->broken || group->repeated ||
+        request->noreply) {
+        return false;
+    }
+    bool reads = wr_verb_info(request->verb)->reads;
+    wr_tally_t tally = {1, reads && sign->hit, reads && sign->miss};
+    request->opened_at = group->connection->opened_at;
+    group->connection->used = true;
+    wr_pool_give(group->server, group->connection, &tally);
+    leave(group, WR_VERDICT_ALIVE);
+    return true;
+}
+
+/* A round of one request; whether there is to be another. */
+static inline bool call(group_t *group, wr_deadline_t deadline) {
+    wr_detail_t detail;
+    wr_detail_save(&detail);
+    group->connection->transport->call(group->connection, group->requests, deadline);
+    return !end_plainly(group) && conclude(group, &detail);
+}
+
+static inline bool exchange(group_t *group, wr_deadline_t deadline) {
+    if (group->count == 1 && group->connection->transport->call != NULL) {
+        return call(group, deadline);
+    }
+    send_all(group, deadline);
+    return settle(group, deadline);
+}
+
 static inline void run_alone(group_t *group, wr_deadline_t deadline) {
     enter(group, &deadline, NULL);
     while (group->connection != NULL) {
-        send_all(group, deadline);
-        if (!settle(group, deadline)) {
+        if (!exchange(group, deadline)) {
             return;
         }
         begin(group, &deadline, NULL);

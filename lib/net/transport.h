@@ -80,6 +80,9 @@ typedef struct wr_transport {
     void (*receive)(wr_connection_t *connection, wr_request_t **requests, size_t count,
                     wr_deadline_t deadline);
 
+    /* Both for one request. Optional (NULL): where that takes less. */
+    void (*call)(wr_connection_t *connection, wr_request_t **request, wr_deadline_t deadline);
+
     /*
      * Optional, all four and those for opening, or none (NULL): the same in steps that never wait,
      * for a loop that drives many connections (net/batch_poll.h). start()

@@ -81,6 +81,7 @@ const wr_transport_t wr_transport_meta = {
     .abandon = wr_meta_abandon,
     .send = wr_meta_send,
     .receive = wr_meta_receive,
+    .call = wr_meta_call,
     .descriptor = wr_meta_descriptor,
     .start = wr_meta_start,
     .step = wr_meta_step,
