@@ -12,7 +12,9 @@
 #undef wr_fail_memory
 #undef wr_fail_null
 
-static _Thread_local char detail[WR_DETAIL_SIZE];
+/* The last text and the one before. */
+static _Thread_local char details[2][WR_DETAIL_SIZE];
+static _Thread_local unsigned last;
 
 static const char *const texts[] = {
 #define STATUS_TEXT(name, text) [WARMRING_##name] = text,
@@ -36,7 +38,7 @@ const char *warmring_status_name(warmring_status_t status) {
 }
 
 const char *warmring_error_detail(void) {
-    return detail;
+    return details[last];
 }
 
 const char *warmring_version(void) {
@@ -45,8 +47,10 @@ const char *warmring_version(void) {
 
 warmring_status_t wr_fail(warmring_status_t status, const char *format, ...) {
     va_list arguments;
+    last ^= 1u;
+    char *detail = details[last];
     va_start(arguments, format);
-    vsnprintf(detail, sizeof detail, format, arguments);
+    vsnprintf(detail, WR_DETAIL_SIZE, format, arguments);
     va_end(arguments);
     for (char *c = detail; *c != '\0'; c++) {
         if ((unsigned char)*c < 0x20 || *c == 0x7f) {
@@ -54,6 +58,10 @@ warmring_status_t wr_fail(warmring_status_t status, const char *format, ...) {
         }
     }
     return status;
+}
+
+void wr_fail_undo(void) {
+    last ^= 1u;
 }
 
 warmring_status_t wr_fail_memory(void) {

@@ -22,6 +22,9 @@ __attribute__((cold, format(printf, 2, 3))) warmring_status_t wr_fail(warmring_s
 /* wr_fail() for a failed allocation; needs no memory. */
 __attribute__((cold)) warmring_status_t wr_fail_memory(void);
 
+/* Brings back the text there was before the last wr_fail() of this thread; once. */
+void wr_fail_undo(void);
+
 /* The system's text for an errno, in `buffer` or static; the same everywhere,
  * while strerror_r() has two forms. */
 const char *wr_system_text(int error, char *buffer, size_t size);

@@ -19,9 +19,15 @@ typedef enum {
 
 enum { WR_PHASES = WARMRING_SETTLING + 1 };
 
+/* Of reads, which nearly always end as one of four other counters says, only
+ * those are counted that do not: what a read adds to is shared by all threads. */
 typedef struct {
     _Atomic uint64_t value[WR_PHASES][WR_COUNTERS];
 } wr_counters_t;
+
+static inline uint64_t wr_counters_look(const wr_counters_t *counters, int phase, int counter) {
+    return atomic_load_explicit(&counters->value[phase][counter], memory_order_relaxed);
+}
 
 static inline void wr_count(wr_counters_t *counters, warmring_phase_t phase, wr_counter_t counter) {
     atomic_fetch_add_explicit(&counters->value[phase][counter], 1, memory_order_relaxed);

@@ -36,13 +36,16 @@ struct wr_follower {
     _Atomic wr_time_t look_at;
 };
 
+/* Where it takes time, the deadline's `made` is the present again. */
 static inline warmring_status_t wr_follow(wr_follower_t *follower, warmring_t *client,
-                                          wr_deadline_t deadline) {
+                                          wr_deadline_t *deadline) {
     if (follower == NULL ||
         wr_boot_now() < atomic_load_explicit(&follower->look_at, memory_order_relaxed)) {
         return WARMRING_OK;
     }
-    return follower->kind->confirm(follower, client, deadline);
+    warmring_status_t status = follower->kind->confirm(follower, client, *deadline);
+    *deadline = wr_deadline_seen(*deadline);
+    return status;
 }
 
 #endif

@@ -117,14 +117,15 @@ static bool count_in(wr_gate_t *gate, const _Atomic uint32_t *names, unsigned sl
     return false;
 }
 
-wr_view_t *wr_gate_enter(wr_gate_t *gate, wr_deadline_t deadline, unsigned *slot) {
+wr_view_t *wr_gate_enter(wr_gate_t *gate, wr_deadline_t *deadline, unsigned *slot) {
     own(gate);
     for (;;) {
         unsigned current = atomic_load(&gate->current);
         if (current == WR_GATE_CLOSED) {
-            if (!wait_while(gate, is_closed, 0, deadline)) {
+            if (!wait_while(gate, is_closed, 0, *deadline)) {
                 return NULL;
             }
+            *deadline = wr_deadline_seen(*deadline);
             continue;
         }
         if (count_in(gate, &gate->current, current)) {

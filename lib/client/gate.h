@@ -59,8 +59,8 @@ bool wr_gate_open(wr_gate_t *gate, wr_view_t *view);
 void wr_gate_free(wr_gate_t *gate);
 
 /* The view in force, kept alive until wr_gate_leave(); NULL when the gate
- * stayed closed until the deadline. */
-wr_view_t *wr_gate_enter(wr_gate_t *gate, wr_deadline_t deadline, unsigned *slot);
+ * stayed closed until the deadline. If it waits, `made` is the present then. */
+wr_view_t *wr_gate_enter(wr_gate_t *gate, wr_deadline_t *deadline, unsigned *slot);
 void wr_gate_leave(wr_gate_t *gate, unsigned slot);
 
 /* The same for who only looks and sends nothing: enters the view in force, or

@@ -23,11 +23,10 @@ static uint32_t lifetime(uint32_t lease_ms) {
 
 static warmring_status_t read_value(const wr_operation_t *operation, wr_read_t *read,
                                     warmring_item_t *item) {
-    wr_request_t *queue[1];
     wr_item_sink_t sink = wr_item_sink(item);
     warmring_bytes_t key = read->key;
     *read = (wr_read_t){.key = key};
-    wr_read(operation, read, 1, &sink.sink, queue, NULL);
+    wr_read_one(operation, read, &sink.sink);
     return read->answer.status;
 }
 

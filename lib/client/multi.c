@@ -170,7 +170,6 @@ static warmring_status_t take_entry(const warmring_t *client, const warmring_ent
     if (status == WARMRING_OK) {
         status = wr_expiration_make(client, entry->expiration, &command->expiration);
     }
-    command->verb = WR_SET;
     command->value = entry->value;
     command->flags = entry->flags;
     return status;
@@ -184,14 +183,13 @@ static void take_entries(multi_t *multi, const warmring_entry_t *entries, wr_wri
         warmring_item_t *item = multi->items[i];
         wr_write_t *write = &writes[multi->batched];
         size_t index = (size_t)(item - multi->results->items);
+        wr_write_start(write, WR_KIND_STORE, WR_SET, writes[i].command.key);
         warmring_status_t status =
             take_entry(multi->operation.client, &entries[index], &write->command);
         if (status != WARMRING_OK) {
             refuse_item(multi, item, status);
             continue;
         }
-        write->kind = WR_KIND_STORE;
-        write->command.key = writes[i].command.key;
         multi->items[multi->batched++] = item;
     }
 }
@@ -226,8 +224,7 @@ warmring_status_t warmring_delete_multi(warmring_t *client, const warmring_bytes
         return give_up(&multi);
     }
     for (size_t i = 0; i < multi.batched; i++) {
-        writes[i].kind = WR_KIND_ERASE;
-        writes[i].command.verb = WR_DELETE;
+        wr_write_start(&writes[i], WR_KIND_ERASE, WR_DELETE, writes[i].command.key);
     }
     return run_writes(&multi, writes);
 }

@@ -50,6 +50,22 @@ static warmring_status_t check_call(const warmring_t *client, const warmring_cal
     return good ? WARMRING_OK : refuse_key("group", call->group, 0);
 }
 
+/* What the client has in force; the deadline's `made` stays about the present. */
+static inline warmring_status_t enter_view(wr_operation_t *operation) {
+    warmring_t *client = operation->client;
+    warmring_status_t status = wr_follow(client->follower, client, &operation->deadline);
+    if (status != WARMRING_OK) {
+        return status;
+    }
+    operation->view = wr_gate_enter(&client->gate, &operation->deadline, &operation->slot);
+    if (operation->view == NULL) {
+        return wr_fail(WARMRING_TIMEOUT,
+                       "the topology was being changed for longer than %" PRId64 " ms",
+                       (int64_t)(operation->deadline.at - operation->began) / 1000000);
+    }
+    return WARMRING_OK;
+}
+
 warmring_status_t wr_operation_begin(wr_operation_t *operation, warmring_t *client,
                                      const warmring_call_t *call) {
     if (WR_HAS_NULL(client)) {
@@ -67,22 +83,12 @@ warmring_status_t wr_operation_begin(wr_operation_t *operation, warmring_t *clie
     operation->began = operation->deadline.made;
     operation->mode = call->mode;
     operation->group = call->group;
-    return wr_operation_resume(operation);
+    return enter_view(operation);
 }
 
 warmring_status_t wr_operation_resume(wr_operation_t *operation) {
-    warmring_t *client = operation->client;
-    warmring_status_t status = wr_follow(client->follower, client, operation->deadline);
-    if (status != WARMRING_OK) {
-        return status;
-    }
-    operation->view = wr_gate_enter(&client->gate, operation->deadline, &operation->slot);
-    if (operation->view == NULL) {
-        return wr_fail(WARMRING_TIMEOUT,
-                       "the topology was being changed for longer than %" PRId64 " ms",
-                       (int64_t)(operation->deadline.at - operation->began) / 1000000);
-    }
-    return WARMRING_OK;
+    operation->deadline = wr_deadline_seen(operation->deadline);
+    return enter_view(operation);
 }
 
 void wr_operation_end(wr_operation_t *operation) {

@@ -216,7 +216,11 @@ static inline wr_counter_t counter_of(const wr_read_t *read) {
 static inline size_t enter(const batch_t *batch, wr_read_t *read, uint8_t state) {
     read->state = state;
     if (state == DONE) {
-        count_event(batch, counter_of(read));
+        wr_counter_t counter = counter_of(read);
+        count_event(batch, counter);
+        if (counter == WR_COUNT_try_again) {
+            count_event(batch, WR_COUNT_reads);
+        }
         wr_observe(batch->operation, WR_GET, &read->route, read->answered_by, read->answer.status);
     }
     return state != DONE;
@@ -226,9 +230,10 @@ static inline size_t enter(const batch_t *batch, wr_read_t *read, uint8_t state)
 
 /* Reads what a cas will be bound to. */
 static void read_bound(const batch_t *batch, wr_read_t *read) {
-    wr_write_t look = {.kind = WR_KIND_MODIFY,
-                       .command = {.verb = WR_GET, .key = read->key, .sink = batch->sink},
-                       .route = read->route};
+    wr_write_t look;
+    wr_write_start(&look, WR_KIND_MODIFY, WR_GET, read->key);
+    look.command.sink = batch->sink;
+    look.route = read->route;
     wr_bind(batch->operation, &look);
     read->answer = look.request[0];
     read->answer.status = look.status;
@@ -260,15 +265,13 @@ static inline bool is_plain(const wr_read_t *read) {
     return step[0].action == WR_STEP_RUN && step[1].action == WR_STEP_NONE;
 }
 
-/* Of one key or more. */
-static inline void find_routes(const batch_t *batch, const wr_read_t *reads, size_t count,
-                               wr_route_t *routes) {
+static void find_routes(const batch_t *batch, const wr_read_t *reads, size_t count,
+                        wr_route_t *routes) {
     const wr_view_t *view = batch->operation->view;
     wr_place_t places[WR_ROUTES_MOST];
-    size_t placed = 0;
-    do {
-        places[placed] = wr_key_place(batch->operation, reads[placed].key);
-    } while (++placed < count);
+    for (size_t i = 0; i < count; i++) {
+        places[i] = wr_key_place(batch->operation, reads[i].key);
+    }
     wr_route_many(view->topology, places, count, batch->kind, view->rollout, routes);
 }
 
@@ -300,37 +303,42 @@ typedef struct {
     bool leave_half; /* of the time */
 } round_t;
 
-/* Chooses the way of each key, and asks what nearly all ask: the first owner. */
-static inline void ask_owners(const batch_t *batch, wr_read_t *reads, size_t count,
-                              round_t *round) {
+/* Chooses a key's way, and asks what nearly all ask: the first owner. */
+static inline void ask_owner(const batch_t *batch, wr_read_t *read, const wr_route_t *route,
+                             round_t *round) {
+    read->route = *route;
+    choose_way(batch, read);
+    if (read->state == FIRST) {
+        batch->queue[round->asked++] = ask_first(batch, read);
+        round->leave_half |= may_fall_back(read);
+    } else {
+        round->open += enter(batch, read, read->state);
+    }
+}
+
+static void ask_owners(const batch_t *batch, wr_read_t *reads, size_t count, round_t *round) {
     wr_route_t routes[WR_ROUTES_MOST];
     find_routes(batch, reads, count, routes);
     for (size_t i = 0; i < count; i++) {
-        wr_read_t *read = &reads[i];
-        read->route = routes[i];
-        choose_way(batch, read);
-        if (read->state == FIRST) {
-            batch->queue[round->asked++] = ask_first(batch, read);
-            round->leave_half |= may_fall_back(read);
-        } else {
-            round->open += enter(batch, read, read->state);
-        }
+        ask_owner(batch, &reads[i], &routes[i], round);
+    }
+}
+
+static void ask_all(const batch_t *batch, round_t *round) {
+    for (size_t at = 0; at < batch->count; at += WR_ROUTES_MOST) {
+        size_t left = batch->count - at;
+        ask_owners(batch, batch->reads + at, left < WR_ROUTES_MOST ? left : WR_ROUTES_MOST, round);
     }
 }
 
 /* Returns how many keys are not done after it. */
-static size_t run_first(const batch_t *batch) {
+static size_t run_first(const batch_t *batch, const round_t *round) {
     const wr_read_t *end = batch->reads + batch->count;
-    round_t round = {0};
-    for (size_t at = 0; at < batch->count; at += WR_ROUTES_MOST) {
-        size_t left = batch->count - at;
-        ask_owners(batch, batch->reads + at, left < WR_ROUTES_MOST ? left : WR_ROUTES_MOST, &round);
-    }
-    size_t open = round.open;
-    if (round.asked == 0) {
+    size_t open = round->open;
+    if (round->asked == 0) {
         return open;
     }
-    wr_run(batch->queue, round.asked, deadline_of(batch, round.leave_half));
+    wr_run(batch->queue, round->asked, deadline_of(batch, round->leave_half));
     for (wr_read_t *read = batch->reads; read < end; read++) {
         if (read->state == FIRST) {
             wr_watch_tell(batch->watch, read->route.owner[read->answered_by], read->answer.status);
@@ -394,11 +402,24 @@ static size_t run_round(const batch_t *batch, uint8_t state) {
     return open;
 }
 
+/* All rounds, the first of which is asked. */
+static void run_rounds(const batch_t *batch, const round_t *first) {
+    size_t open = run_first(batch, first);
+    for (uint8_t state = FIRST + 1; open > 0; state++) {
+        open = run_round(batch, state);
+    }
+    wr_counts_add(batch->counts, &batch->operation->client->counters,
+                  batch->operation->view->phase);
+}
+
+static inline wr_kind_t kind_of(const wr_operation_t *operation) {
+    return (operation->mode & WARMRING_FOR_CAS) != 0 ? WR_KIND_MODIFY : WR_KIND_READ;
+}
+
 void wr_read(const wr_operation_t *operation, wr_read_t *reads, size_t count, wr_sink_t *sink,
              wr_request_t **queue, wr_watch_t *watch) {
     wr_counts_t counts = {0};
-    wr_counts_note_many(&counts, WR_COUNT_reads, count);
-    bool for_cas = (operation->mode & WARMRING_FOR_CAS) != 0;
+    round_t round = {0};
     batch_t batch = {.operation = operation,
                      .servers = operation->view->server,
                      .reads = reads,
@@ -407,10 +428,52 @@ void wr_read(const wr_operation_t *operation, wr_read_t *reads, size_t count, wr
                      .queue = queue,
                      .watch = watch,
                      .counts = &counts,
-                     .kind = for_cas ? WR_KIND_MODIFY : WR_KIND_READ};
-    size_t open = run_first(&batch);
-    for (uint8_t state = FIRST + 1; open > 0; state++) {
-        open = run_round(&batch, state);
+                     .kind = kind_of(operation)};
+    ask_all(&batch, &round);
+    run_rounds(&batch, &round);
+}
+
+/* ---- one key --------------------------------------------------------------- */
+
+static void read_routed(const wr_operation_t *operation, wr_read_t *read, const wr_route_t *route,
+                        wr_sink_t *sink) {
+    wr_counts_t counts = {0};
+    round_t round = {0};
+    wr_request_t *queue[1];
+    batch_t batch = {.operation = operation,
+                     .servers = operation->view->server,
+                     .reads = read,
+                     .count = 1,
+                     .sink = sink,
+                     .queue = queue,
+                     .counts = &counts,
+                     .kind = kind_of(operation)};
+    ask_owner(&batch, read, route, &round);
+    run_rounds(&batch, &round);
+}
+
+/* One server is asked, and no more is to be done. */
+static inline void read_plain(const wr_operation_t *operation, wr_read_t *read, wr_sink_t *sink) {
+    const wr_view_t *view = operation->view;
+    read->answered_by = read->route.steps->step[0].side;
+    wr_ask(&read->answer, view->server[read->route.owner[read->answered_by]], WR_GET, read->key);
+    read->answer.sink = sink;
+    wr_run_now(&read->answer, operation->deadline);
+    if (wr_is_lease(&read->answer)) {
+        make_miss(read);
     }
-    wr_counts_add(&counts, &operation->client->counters, operation->view->phase);
+    wr_count(&operation->client->counters, view->phase, counter_of(read));
+    wr_observe(operation, WR_GET, &read->route, read->answered_by, read->answer.status);
+}
+
+void wr_read_one(const wr_operation_t *operation, wr_read_t *read, wr_sink_t *sink) {
+    wr_place_t place = wr_key_place(operation, read->key);
+    wr_route_t route = wr_route(operation->view->topology, &place, kind_of(operation),
+                                operation->view->rollout);
+    read->route = route;
+    if (is_plain(read)) {
+        read_plain(operation, read, sink);
+    } else {
+        read_routed(operation, read, &route, sink);
+    }
 }

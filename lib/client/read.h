@@ -8,7 +8,7 @@
 #include "client/client.h"
 #include "client/watch.h"
 
-/* One key to read. The caller sets `key`, wr_read() all else. */
+/* One key to read. The caller sets `key`, a call below all else. */
 typedef struct {
     warmring_bytes_t key; /* as sent */
     wr_route_t route;
@@ -31,6 +31,9 @@ typedef struct {
  */
 void wr_read(const wr_operation_t *operation, wr_read_t *reads, size_t count, wr_sink_t *sink,
              wr_request_t **queue, wr_watch_t *watch);
+
+/* The same for one key, of which nobody else is told. */
+void wr_read_one(const wr_operation_t *operation, wr_read_t *read, wr_sink_t *sink);
 
 /* What goes with a read that found an item. */
 static inline warmring_token_t wr_read_token(const wr_operation_t *operation,

@@ -20,10 +20,9 @@ static inline void fill_item(warmring_item_t *item, const wr_request_t *answer) 
 static inline warmring_status_t get_in_view(const wr_operation_t *operation, wr_sink_t *sink,
                                             warmring_item_t *item) {
     char buffer[WARMRING_MAX_KEY];
-    wr_request_t *queue[1];
     wr_read_t read;
     read.key = wr_key_prefixed(operation->client, item->key, buffer);
-    wr_read(operation, &read, 1, sink, queue, NULL);
+    wr_read_one(operation, &read, sink);
     if (read.answer.status == WARMRING_OK) {
         fill_item(item, &read.answer);
         item->token = wr_read_token(operation, &read);
@@ -87,9 +86,8 @@ static warmring_status_t run_write(warmring_t *client, wr_write_t *write,
     status = wr_key_check(client, write->command.key);
     if (status == WARMRING_OK) {
         char buffer[WARMRING_MAX_KEY];
-        wr_request_t *queue[1];
         write->command.key = wr_key_prefixed(client, write->command.key, buffer);
-        wr_write(&operation, write, 1, queue, NULL);
+        wr_write_one(&operation, write);
         status = write->status;
     }
     wr_operation_end(&operation);
@@ -110,56 +108,62 @@ static warmring_status_t store(warmring_t *client, wr_write_t *write, int64_t ex
     return status == WARMRING_OK ? run_write(client, write, call) : status;
 }
 
-static inline wr_write_t make_store(wr_kind_t kind, wr_verb_t verb, warmring_bytes_t key,
-                                    warmring_bytes_t value, uint32_t flags) {
-    return (wr_write_t){.kind = kind,
-                        .command = {.verb = verb, .key = key, .value = value, .flags = flags}};
+static inline void start_store(wr_write_t *write, wr_kind_t kind, wr_verb_t verb,
+                               warmring_bytes_t key, warmring_bytes_t value, uint32_t flags) {
+    wr_write_start(write, kind, verb, key);
+    write->command.value = value;
+    write->command.flags = flags;
 }
 
 warmring_status_t warmring_set(warmring_t *client, const char *key, size_t key_length,
                                const void *value, size_t value_length, int64_t expiration,
                                uint32_t flags, const warmring_call_t *call) {
-    wr_write_t write = make_store(WR_KIND_STORE, WR_SET, (warmring_bytes_t){key, key_length},
-                                  (warmring_bytes_t){value, value_length}, flags);
+    wr_write_t write;
+    start_store(&write, WR_KIND_STORE, WR_SET, (warmring_bytes_t){key, key_length},
+                (warmring_bytes_t){value, value_length}, flags);
     return store(client, &write, expiration, call);
 }
 
 warmring_status_t warmring_add(warmring_t *client, const char *key, size_t key_length,
                                const void *value, size_t value_length, int64_t expiration,
                                uint32_t flags, const warmring_call_t *call) {
-    wr_write_t write = make_store(WR_KIND_MODIFY, WR_ADD, (warmring_bytes_t){key, key_length},
-                                  (warmring_bytes_t){value, value_length}, flags);
+    wr_write_t write;
+    start_store(&write, WR_KIND_MODIFY, WR_ADD, (warmring_bytes_t){key, key_length},
+                (warmring_bytes_t){value, value_length}, flags);
     return store(client, &write, expiration, call);
 }
 
 warmring_status_t warmring_replace(warmring_t *client, const char *key, size_t key_length,
                                    const void *value, size_t value_length, int64_t expiration,
                                    uint32_t flags, const warmring_call_t *call) {
-    wr_write_t write = make_store(WR_KIND_MODIFY, WR_REPLACE, (warmring_bytes_t){key, key_length},
-                                  (warmring_bytes_t){value, value_length}, flags);
+    wr_write_t write;
+    start_store(&write, WR_KIND_MODIFY, WR_REPLACE, (warmring_bytes_t){key, key_length},
+                (warmring_bytes_t){value, value_length}, flags);
     return store(client, &write, expiration, call);
 }
 
 warmring_status_t warmring_append(warmring_t *client, const char *key, size_t key_length,
                                   const void *value, size_t value_length,
                                   const warmring_call_t *call) {
-    wr_write_t write = make_store(WR_KIND_MODIFY, WR_APPEND, (warmring_bytes_t){key, key_length},
-                                  (warmring_bytes_t){value, value_length}, 0);
+    wr_write_t write;
+    start_store(&write, WR_KIND_MODIFY, WR_APPEND, (warmring_bytes_t){key, key_length},
+                (warmring_bytes_t){value, value_length}, 0);
     return store(client, &write, 0, call);
 }
 
 warmring_status_t warmring_prepend(warmring_t *client, const char *key, size_t key_length,
                                    const void *value, size_t value_length,
                                    const warmring_call_t *call) {
-    wr_write_t write = make_store(WR_KIND_MODIFY, WR_PREPEND, (warmring_bytes_t){key, key_length},
-                                  (warmring_bytes_t){value, value_length}, 0);
+    wr_write_t write;
+    start_store(&write, WR_KIND_MODIFY, WR_PREPEND, (warmring_bytes_t){key, key_length},
+                (warmring_bytes_t){value, value_length}, 0);
     return store(client, &write, 0, call);
 }
 
 warmring_status_t warmring_delete(warmring_t *client, const char *key, size_t key_length,
                                   const warmring_call_t *call) {
-    wr_write_t write = {.kind = WR_KIND_ERASE,
-                        .command = {.verb = WR_DELETE, .key = {key, key_length}}};
+    wr_write_t write;
+    wr_write_start(&write, WR_KIND_ERASE, WR_DELETE, (warmring_bytes_t){key, key_length});
     return run_write(client, &write, call);
 }
 
@@ -175,22 +179,20 @@ warmring_status_t warmring_cas(warmring_t *client, const char *key, size_t key_l
     if (token->word[0] == 0) {
         return wr_fail(WARMRING_BAD_ARGUMENT, "the token is zero: take one from an item");
     }
-    wr_write_t write = {.kind = WR_KIND_MODIFY,
-                        .token = token,
-                        .command = {.verb = WR_CAS,
-                                    .key = {key, key_length},
-                                    .value = {value, value_length},
-                                    .flags = flags,
-                                    .cas = token->word[0],
-                                    .opened_before = (wr_time_t)token->word[2],
-                                    .patient = true}};
+    wr_write_t write;
+    start_store(&write, WR_KIND_MODIFY, WR_CAS, (warmring_bytes_t){key, key_length},
+                (warmring_bytes_t){value, value_length}, flags);
+    write.token = token;
+    write.command.cas = token->word[0];
+    write.command.opened_before = (wr_time_t)token->word[2];
+    write.command.patient = true;
     return store(client, &write, expiration, call);
 }
 
 warmring_status_t warmring_touch(warmring_t *client, const char *key, size_t key_length,
                                  int64_t expiration, const warmring_call_t *call) {
-    wr_write_t write = {.kind = WR_KIND_MODIFY,
-                        .command = {.verb = WR_TOUCH, .key = {key, key_length}}};
+    wr_write_t write;
+    wr_write_start(&write, WR_KIND_MODIFY, WR_TOUCH, (warmring_bytes_t){key, key_length});
     return store(client, &write, expiration, call);
 }
 
@@ -202,9 +204,9 @@ warmring_status_t warmring_get_and_touch(warmring_t *client, const char *key, si
         return status;
     }
     wr_item_sink_t sink = wr_item_sink(item);
-    wr_write_t write = {
-        .kind = WR_KIND_MODIFY,
-        .command = {.verb = WR_GET_AND_TOUCH, .key = {key, key_length}, .sink = &sink.sink}};
+    wr_write_t write;
+    wr_write_start(&write, WR_KIND_MODIFY, WR_GET_AND_TOUCH, (warmring_bytes_t){key, key_length});
+    write.command.sink = &sink.sink;
     item->status = store(client, &write, expiration, call);
     if (item->status == WARMRING_OK) {
         fill_item(item, write.result);
@@ -214,9 +216,13 @@ warmring_status_t warmring_get_and_touch(warmring_t *client, const char *key, si
     return item->status;
 }
 
-static warmring_status_t count(warmring_t *client, wr_request_t command, int64_t expiration,
+static warmring_status_t count(warmring_t *client, wr_verb_t verb, warmring_bytes_t key,
+                               uint64_t delta, const uint64_t *initial, int64_t expiration,
                                uint64_t *result, const warmring_call_t *call) {
-    wr_write_t write = {.kind = WR_KIND_MODIFY, .command = command};
+    wr_write_t write;
+    wr_write_start(&write, WR_KIND_MODIFY, verb, key);
+    write.command.delta = delta;
+    write.command.initial = initial;
     warmring_status_t status = store(client, &write, expiration, call);
     if (status == WARMRING_OK && result != NULL) {
         *result = write.result->number;
@@ -227,19 +233,13 @@ static warmring_status_t count(warmring_t *client, wr_request_t command, int64_t
 warmring_status_t warmring_increment(warmring_t *client, const char *key, size_t key_length,
                                      uint64_t delta, const uint64_t *initial, int64_t expiration,
                                      uint64_t *result, const warmring_call_t *call) {
-    return count(
-        client,
-        (wr_request_t){
-            .verb = WR_INCREMENT, .key = {key, key_length}, .delta = delta, .initial = initial},
-        expiration, result, call);
+    return count(client, WR_INCREMENT, (warmring_bytes_t){key, key_length}, delta, initial,
+                 expiration, result, call);
 }
 
 warmring_status_t warmring_decrement(warmring_t *client, const char *key, size_t key_length,
                                      uint64_t delta, const uint64_t *initial, int64_t expiration,
                                      uint64_t *result, const warmring_call_t *call) {
-    return count(
-        client,
-        (wr_request_t){
-            .verb = WR_DECREMENT, .key = {key, key_length}, .delta = delta, .initial = initial},
-        expiration, result, call);
+    return count(client, WR_DECREMENT, (warmring_bytes_t){key, key_length}, delta, initial,
+                 expiration, result, call);
 }

@@ -19,10 +19,12 @@ struct warmring_snapshot {
 
 static void copy_counters(warmring_snapshot_t *snapshot, const warmring_t *client) {
     for (int phase = 0; phase < WR_PHASES; phase++) {
+        uint64_t *value = snapshot->value[phase];
         for (int i = 0; i < WR_COUNTERS; i++) {
-            snapshot->value[phase][i] =
-                atomic_load_explicit(&client->counters.value[phase][i], memory_order_relaxed);
+            value[i] = wr_counters_look(&client->counters, phase, i);
         }
+        value[WR_COUNT_reads] += value[WR_COUNT_hits_old] + value[WR_COUNT_hits_new] +
+                                 value[WR_COUNT_misses] + value[WR_COUNT_read_errors];
     }
 }
 

@@ -251,8 +251,8 @@ static bool opened_after(const wr_connection_t *connection, wr_time_t time) {
     return connection->opened_at > time;
 }
 
-static bool idle_after(const wr_connection_t *connection, wr_time_t time) {
-    return connection->idle_since > time;
+static bool taken_after(const wr_connection_t *connection, wr_time_t time) {
+    return connection->taken_at > time;
 }
 
 /* Closes the idle ones that `keep` says no to. Their berths are free before:
@@ -285,7 +285,7 @@ static inline void trim_now_and_then(wr_server_t *server, wr_time_t now) {
     if (now >= atomic_load_explicit(&pool->trim_at, memory_order_relaxed)) {
         wr_time_t limit = idle_limit(server);
         atomic_store_explicit(&pool->trim_at, now + limit / 4, memory_order_relaxed);
-        remove_idle(pool, idle_after, now - limit);
+        remove_idle(pool, taken_after, now - limit);
     }
 }
 
@@ -297,7 +297,7 @@ void wr_pool_flush(wr_server_t *server, wr_time_t time) {
 
 void wr_pool_trim(wr_server_t *server) {
     own(&server->pool);
-    remove_idle(&server->pool, idle_after, wr_now() - idle_limit(server));
+    remove_idle(&server->pool, taken_after, wr_now() - idle_limit(server));
 }
 
 uint32_t wr_pool_open_count(const wr_server_t *server) {
@@ -395,6 +395,7 @@ static warmring_status_t settle(wr_dial_t *dial, wr_connection_t **connection,
     *connection = dial->connection;
     if (dial->status == WARMRING_OK) {
         (*connection)->berth = dial->berth;
+        (*connection)->taken_at = (*connection)->opened_at;
         *verdict = WR_VERDICT_NEUTRAL;
     } else {
         *verdict = wr_dial_verdict(dial->status);
@@ -455,7 +456,11 @@ static inline wr_connection_t *take_idle(wr_server_t *server, wr_time_t opened_b
                                          wr_deadline_t deadline) {
     own(&server->pool);
     trim_now_and_then(server, deadline.made);
-    return opened_before == 0 ? pick_any(&server->pool) : NULL;
+    wr_connection_t *connection = opened_before == 0 ? pick_any(&server->pool) : NULL;
+    if (connection != NULL) {
+        connection->taken_at = deadline.made;
+    }
+    return connection;
 }
 
 static warmring_status_t wait_or_open(wr_server_t *server, wr_deadline_t deadline,
@@ -545,7 +550,6 @@ void wr_pool_give(wr_server_t *server, wr_connection_t *connection, const wr_tal
         close_one(pool, connection);
         return;
     }
-    connection->idle_since = wr_about_now((wr_deadline_t){.at = 0});
     lay_down(pool, connection);
     if (must_wake(pool)) {
         wake(pool);

@@ -122,6 +122,8 @@ void wr_run(wr_request_t **requests, size_t count, wr_deadline_t deadline);
 
 /* The same for one. */
 void wr_run_one(wr_request_t *request, wr_deadline_t deadline);
+/* And with a deadline whose `made` is about the present. */
+void wr_run_now(wr_request_t *request, wr_deadline_t deadline);
 
 /* Makes it a question for `key` that is sent as it is: the rest of what may be
  * asked is zero. The answer is not touched; wr_run() does that. */

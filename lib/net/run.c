@@ -263,10 +263,9 @@ static void note_opened(group_t *group) {
     }
 }
 
-/* Takes a connection; looks at the clock. */
+/* Takes a connection. */
 static inline void begin(group_t *group, wr_deadline_t *deadline, const wr_deadline_t *whole) {
     wr_server_t *server = group->server;
-    *deadline = wr_deadline_seen(*deadline);
     wr_verdict_t verdict = WR_VERDICT_NEUTRAL;
     group->connection = NULL;
     warmring_status_t status =
@@ -375,9 +374,9 @@ static wr_verdict_t last_verdict(const group_t *group, const outcome_t *outcome,
     return verdict_of(outcome);
 }
 
-/* Ends a round whose answers are there; whether there is to be another, with
- * the text there was before this one. */
-static bool conclude(group_t *group, const wr_detail_t *detail) {
+/* Ends a round whose answers are there; whether there is to be another, for
+ * which the text of this one is to be taken back. */
+static bool conclude(group_t *group, bool *take_back) {
     outcome_t outcome;
     bool first = !group->stale_before;
     judge(group, &outcome);
@@ -391,9 +390,7 @@ static bool conclude(group_t *group, const wr_detail_t *detail) {
         leave(group, last_verdict(group, &outcome, first));
         return false;
     }
-    if (!leaves_fault(group, number)) {
-        wr_detail_restore(detail);
-    }
+    *take_back = !leaves_fault(group, number);
     prepare_again(group, number);
     return true;
 }
@@ -402,8 +399,13 @@ static bool conclude(group_t *group, const wr_detail_t *detail) {
 static bool settle(group_t *group, wr_deadline_t deadline) {
     wr_detail_t detail;
     wr_detail_save(&detail);
+    bool take_back = false;
     receive_all(group, deadline);
-    return conclude(group, &detail);
+    bool again = conclude(group, &take_back);
+    if (take_back) {
+        wr_detail_restore(&detail);
+    }
+    return again;
 }
 
 /* Ends what nearly every call comes to: a request that a server answered, at
@@ -426,10 +428,13 @@ static inline bool end_plainly(group_t *group) {
 
 /* A round of one request; whether there is to be another. */
 static inline bool call(group_t *group, wr_deadline_t deadline) {
-    wr_detail_t detail;
-    wr_detail_save(&detail);
+    bool take_back = false;
     group->connection->transport->call(group->connection, group->requests, deadline);
-    return !end_plainly(group) && conclude(group, &detail);
+    bool again = !end_plainly(group) && conclude(group, &take_back);
+    if (take_back) {
+        wr_fail_undo();
+    }
+    return again;
 }
 
 static inline bool exchange(group_t *group, wr_deadline_t deadline) {
@@ -446,13 +451,18 @@ static inline void run_alone(group_t *group, wr_deadline_t deadline) {
         if (!exchange(group, deadline)) {
             return;
         }
+        deadline = wr_deadline_seen(deadline);
         begin(group, &deadline, NULL);
     }
 }
 
-void wr_run_one(wr_request_t *request, wr_deadline_t deadline) {
+void wr_run_now(wr_request_t *request, wr_deadline_t deadline) {
     group_t group = {.requests = &request, .count = 1, .server = request->server};
     run_alone(&group, deadline);
+}
+
+void wr_run_one(wr_request_t *request, wr_deadline_t deadline) {
+    wr_run_now(request, wr_deadline_seen(deadline));
 }
 
 /* ---- several servers --------------------------------------------------- */
@@ -514,7 +524,7 @@ static size_t settle_all(wr_groups_t *groups, wr_deadline_t deadline) {
 
 static void run_groups(wr_groups_t *groups, wr_deadline_t deadline) {
     if (groups->count == 1) {
-        run_alone(&groups->groups[0], deadline);
+        run_alone(&groups->groups[0], wr_deadline_seen(deadline));
         return;
     }
     for (bool first = true; groups->count != 0; first = false) {

@@ -16,7 +16,7 @@ typedef struct wr_connection {
     wr_server_t *server;        /* for texts; not counted */
     struct wr_connection *next; /* in a list of those to be closed */
     wr_time_t opened_at;        /* when it was ready for its first command */
-    wr_time_t idle_since;
+    wr_time_t taken_at;         /* from the pool, the last time, or opened */
     uint32_t generation; /* of wr_fork_generation() */
     uint32_t berth;      /* in the pool */
     bool used;           /* it has answered before: may be stale */
@@ -80,7 +80,8 @@ typedef struct wr_transport {
     void (*receive)(wr_connection_t *connection, wr_request_t **requests, size_t count,
                     wr_deadline_t deadline);
 
-    /* Both for one request. Optional (NULL): where that takes less. */
+    /* Both for one request. Optional (NULL): where that takes less. Of a lost
+     * connection it tells in one detail text. */
     void (*call)(wr_connection_t *connection, wr_request_t **request, wr_deadline_t deadline);
 
     /*

@@ -46,7 +46,8 @@ static void *come_and_go(void *argument) {
     size_t self = (size_t)argument;
     while (!atomic_load(&stop)) {
         unsigned slot;
-        wr_view_t *view = wr_gate_enter(&gate, wr_deadline_in_ms(10000), &slot);
+        wr_deadline_t deadline = wr_deadline_in_ms(10000);
+        wr_view_t *view = wr_gate_enter(&gate, &deadline, &slot);
         if (view == NULL) {
             continue;
         }
@@ -118,7 +119,8 @@ static void test_refusals(void) {
     unsigned slot;
     unsigned other;
     wr_gate_open(&gate, make_view(1));
-    wr_view_t *inside = wr_gate_enter(&gate, wr_deadline_in_ms(1000), &slot);
+    wr_deadline_t deadline = wr_deadline_in_ms(1000), passed = wr_deadline_in_ms(0);
+    wr_view_t *inside = wr_gate_enter(&gate, &deadline, &slot);
     wr_view_t *second = make_view(2);
     wr_view_t *third = make_view(3);
     tap_ok(wr_gate_publish(&gate, second, false, wr_deadline_in_ms(0)), "a neighbour passes");
@@ -126,7 +128,7 @@ static void test_refusals(void) {
            "the next waits for the first to end");
     tap_ok(wr_gate_present(&gate) == second, "the second stays in force");
     tap_ok(!wr_gate_publish(&gate, third, true, wr_deadline_in_ms(20)), "so does a stranger");
-    tap_ok(wr_gate_enter(&gate, wr_deadline_in_ms(0), &other) == second, "the gate is open again");
+    tap_ok(wr_gate_enter(&gate, &passed, &other) == second, "the gate is open again");
     wr_gate_leave(&gate, other);
     tap_ok(warmring_topology_epoch(inside->topology) == 1, "the first is still whole");
     wr_gate_leave(&gate, slot);
@@ -141,7 +143,8 @@ static void test_refusals(void) {
 static void test_fork(void) {
     unsigned slot;
     wr_gate_open(&gate, make_view(1));
-    wr_gate_enter(&gate, wr_deadline_in_ms(1000), &slot);
+    wr_deadline_t deadline = wr_deadline_in_ms(1000);
+    wr_gate_enter(&gate, &deadline, &slot);
     wr_gate_lock(&gate, wr_deadline_in_ms(0));
     pid_t child = child_fork(20);
     if (child == 0) {
