@@ -65,6 +65,6 @@ int main(int argc, char **argv) {
         }
     if (!good)
         fprintf(stderr, "it failed: %s\n", why);
-    warmring_close(setup.cache);
+    tear_down(&setup);
     return good ? 0 : 1;
 }

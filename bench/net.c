@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What warmring costs above the least that works: single get and set on one
- * server, and a get of 100 keys over all servers, beside a raw socket and
- * beside libmemcached; and one handle with 64 threads beside one thread.
+ * server, and a get of 100 keys over all servers, beside a raw socket, one that
+ * looks up owners on the ring, and libmemcached; and one handle with 64 threads
+ * beside one thread.
  *
  *   net HOST:PORT,HOST:PORT,...      `make bench-net` starts four of its own
  *   net BENCH WAY COUNT HOST:PORT,HOST:PORT,...
  *
  * The second form does COUNT operations and measures nothing: for callgrind
  * (see instructions.sh) and strace. BENCH is get, set or get-100; WAY is
- * warmring, raw or libmemcached. Prints tab-separated values.
+ * warmring, raw, raw_on_ring or libmemcached. Prints tab-separated values.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,9 +19,9 @@
 #include "rounds.h"
 #include "ways.h"
 
-enum { OURS, RAW, THEIRS, WAYS };
+enum { OURS, RAW, RING, THEIRS, WAYS };
 
-static const char *const way_names[WAYS] = {"warmring", "raw", "libmemcached"};
+static const char *const way_names[WAYS] = {"warmring", "raw", "raw_on_ring", "libmemcached"};
 
 typedef struct {
     const char *name, *title;
@@ -30,9 +31,12 @@ typedef struct {
 
 static const bench_t benches[] = {
     /* sets come first: what they store is read */
-    {"set", "set", true, {set_ours, set_raw, set_theirs}},
-    {"get", "get", true, {get_ours, get_raw, get_theirs}},
-    {"get-100", "get of 100 keys", false, {get_many_ours, get_many_raw, get_many_theirs}},
+    {"set", "set", true, {set_ours, set_raw, set_raw, set_theirs}},
+    {"get", "get", true, {get_ours, get_raw, get_raw, get_theirs}},
+    {"get-100",
+     "get of 100 keys",
+     false,
+     {get_many_ours, get_many_raw, get_many_raw, get_many_theirs}},
 };
 
 #define BENCHES (sizeof(benches) / sizeof(benches[0]))
@@ -41,6 +45,7 @@ static way_t make_way(const bench_t *bench, int way, unsigned threads) {
     static const way_t frames[WAYS] = {
         [OURS] = {.open = open_ours, .close = close_ours},
         [RAW] = {.open = open_raw, .close = close_raw},
+        [RING] = {.open = open_raw_on_ring, .close = close_raw},
         [THEIRS] = {.open = open_theirs, .close = close_theirs},
     };
     way_t made = frames[way];
@@ -85,13 +90,14 @@ static bool compare_threads(const setup_t *setup, const bench_t *bench, int way)
 }
 
 static int compare_all(const char *servers) {
-    setup_t one, all;
+    setup_t one = {0}, all = {0};
     const char *why;
     char *first = strndup(servers, strcspn(servers, ","));
     bool good = set_up(&all, servers, &why) && set_up(&one, first, &why) && store_all(&one) &&
                 store_all(&all);
 
-    printf("bench\tmetric\twarmring\traw\tlibmemcached\tto_raw\tto_libmemcached\n");
+    printf("bench\tmetric\twarmring\traw\traw_on_ring\tlibmemcached"
+           "\tto_raw\tto_raw_on_ring\tto_libmemcached\n");
     for (size_t i = 0; good && i < BENCHES; i++)
         good = compare(benches[i].one_server ? &one : &all, &benches[i]);
     printf("\nbench\tmetric\t64_threads\t1_thread\tratio\n");
@@ -100,8 +106,8 @@ static int compare_all(const char *servers) {
             good = good && compare_threads(&one, &benches[i], way);
     if (!good)
         fprintf(stderr, "it failed: %s\n", why);
-    warmring_close(one.cache);
-    warmring_close(all.cache);
+    tear_down(&one);
+    tear_down(&all);
     free(first);
     return good ? 0 : 1;
 }
@@ -124,7 +130,7 @@ static int run_one(char **arguments) {
             }
     if (!good)
         fprintf(stderr, "it failed: %s\n", why);
-    warmring_close(setup.cache);
+    tear_down(&setup);
     return good ? 0 : 1;
 }
 

@@ -2,8 +2,8 @@
 /*
  * The least that speaks to a memcached: what the other ways are measured by.
  *
- * Blocking sockets, no deadlines, no pool, no ring (the owners are known
- * beforehand), no recovery: any surprise ends the bench. It does parse what is
+ * Blocking sockets, no deadlines, no pool, no recovery: any surprise ends the
+ * bench. Owners are known beforehand, or looked up on the ring. It does parse what is
  * answered, take flags and cas, and copy values out, since whoever wants a
  * value must. A batch is sent to all servers before the first is read from.
  */
@@ -29,6 +29,7 @@ typedef struct {
 
 typedef struct {
     const setup_t *setup;
+    const warmring_ring_t *ring; /* NULL: owners are known */
     int sockets[MAX_SERVERS];
     unsigned next;
     raw_item_t items[BATCH_KEYS];
@@ -63,6 +64,14 @@ void *open_raw(const void *setup, unsigned thread) {
         if (raw->sockets[i] < 0)
             return NULL;
     }
+    return raw;
+}
+
+void *open_raw_on_ring(const void *setup, unsigned thread) {
+    raw_t *raw = open_raw(setup, thread);
+
+    if (raw != NULL)
+        raw->ring = raw->setup->ring;
     return raw;
 }
 
@@ -123,10 +132,17 @@ static const char *take_value(const char *at, raw_item_t *item) {
 
 /* ---- one key ---- */
 
+static int socket_of(const raw_t *raw, unsigned key) {
+    unsigned owner = raw->ring != NULL ? warmring_ring_locate(raw->ring, names[key], lengths[key])
+                                       : raw->setup->owners[key];
+
+    return raw->sockets[owner];
+}
+
 bool get_raw(void *state) {
     raw_t *raw = state;
     unsigned key = raw->next++ % KEYS;
-    int socket = raw->sockets[raw->setup->owners[key]];
+    int socket = socket_of(raw, key);
     raw_item_t *item = &raw->items[0];
     uint64_t number;
     char *out = put(raw->buffer, "mg ", 3);
@@ -152,7 +168,7 @@ bool get_raw(void *state) {
 bool set_raw(void *state) {
     raw_t *raw = state;
     unsigned key = raw->next++ % KEYS;
-    int socket = raw->sockets[raw->setup->owners[key]];
+    int socket = socket_of(raw, key);
     char *out = put(raw->buffer, "ms ", 3);
 
     out = put(out, names[key], lengths[key]);
@@ -166,6 +182,18 @@ bool set_raw(void *state) {
 }
 
 /* ---- many keys ---- */
+
+static void find_owners(const raw_t *raw, unsigned first, uint32_t *owners) {
+    warmring_bytes_t keys[BATCH_KEYS];
+
+    for (unsigned i = 0; i < BATCH_KEYS; i++) {
+        unsigned key = (first + i) % KEYS;
+        keys[i] = (warmring_bytes_t){names[key], lengths[key]};
+        owners[i] = raw->setup->owners[key];
+    }
+    if (raw->ring != NULL)
+        warmring_ring_locate_many(raw->ring, keys, BATCH_KEYS, owners);
+}
 
 static bool ask_server(raw_t *raw, unsigned server, unsigned first) {
     char *out = put(raw->buffer, "gets", 4);
@@ -208,14 +236,14 @@ static bool read_server(raw_t *raw, unsigned server, unsigned first) {
 bool get_many_raw(void *state) {
     raw_t *raw = state;
     unsigned first = raw->next, servers = raw->setup->server_count;
+    uint32_t owners[BATCH_KEYS];
     bool good = true;
 
     raw->next += BATCH_KEYS;
     memset(raw->count, 0, sizeof(raw->count));
-    for (unsigned i = 0; i < BATCH_KEYS; i++) {
-        unsigned server = raw->setup->owners[(first + i) % KEYS];
-        raw->batch[server][raw->count[server]++] = (unsigned char)i;
-    }
+    find_owners(raw, first, owners);
+    for (unsigned i = 0; i < BATCH_KEYS; i++)
+        raw->batch[owners[i]][raw->count[owners[i]]++] = (unsigned char)i;
     for (unsigned i = 0; i < servers; i++)
         good = good && (raw->count[i] == 0 || ask_server(raw, i, first));
     for (unsigned i = 0; i < servers; i++)

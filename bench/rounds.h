@@ -13,7 +13,7 @@
 #define ROUNDS 41
 #define ROUND_SECONDS 0.05
 #define MAX_THREADS 64
-#define MAX_WAYS 3
+#define MAX_WAYS 4
 
 /* Does one operation; `state` belongs to the thread. False ends the bench. */
 typedef bool (*operation_t)(void *state);

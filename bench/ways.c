@@ -36,17 +36,25 @@ static bool read_ports(setup_t *setup) {
     return server == NULL;
 }
 
+/* On the ring that the handle makes of the same servers. */
 static bool find_owners(setup_t *setup) {
-    char address[64];
+    warmring_server_t servers[MAX_SERVERS] = {0};
+    char address[64], owner[64];
 
+    for (unsigned i = 0; i < setup->server_count; i++)
+        servers[i] = (warmring_server_t){.size = sizeof(servers[i]),
+                                         .host = "127.0.0.1",
+                                         .port = (uint16_t)setup->ports[i],
+                                         .weight = 1};
+    if (warmring_ring_create(servers, setup->server_count, NULL, &setup->ring) != WARMRING_OK)
+        return false;
     for (int i = 0; i < KEYS; i++) {
+        setup->owners[i] = (unsigned char)warmring_ring_locate(setup->ring, names[i], lengths[i]);
+        snprintf(owner, sizeof(owner), "127.0.0.1:%d", setup->ports[setup->owners[i]]);
         if (warmring_locate(setup->cache, names[i], lengths[i], address, sizeof(address), NULL) !=
-            WARMRING_OK)
+                WARMRING_OK ||
+            strcmp(address, owner) != 0)
             return false;
-        int port = atoi(strrchr(address, ':') + 1);
-        while (setup->ports[setup->owners[i]] != port)
-            if (++setup->owners[i] == setup->server_count)
-                return false;
     }
     return true;
 }
@@ -69,6 +77,11 @@ bool set_up(setup_t *setup, const char *servers, const char **why) {
         return false;
     *why = warmring_error_detail();
     return open_cache(setup) && find_owners(setup);
+}
+
+void tear_down(setup_t *setup) {
+    warmring_ring_free(setup->ring);
+    warmring_close(setup->cache);
 }
 
 /* ---- warmring ---- */

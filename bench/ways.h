@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operations that are measured, done in three ways: by warmring, by plain
- * libmemcached, and by the least that talks to a memcached at all, a blocking
- * socket with one send and one recv an operation. Each reads and writes the
- * same keys and values.
+ * The operations that are measured, done by warmring, by plain libmemcached, and
+ * by the least that talks to a memcached at all, a blocking socket with one send
+ * and one recv an operation: to owners that it knows beforehand, or that it
+ * looks up on the ring. Each reads and writes the same keys and values.
  *
  * warmring is one handle that all threads share. A memcached_st and a raw
  * client are for one thread, so each thread has its own.
@@ -29,11 +29,13 @@ typedef struct {
     warmring_t *cache;
     unsigned server_count;
     int ports[MAX_SERVERS];     /* on loopback */
-    unsigned char owners[KEYS]; /* where warmring has each key, for the raw client */
+    warmring_ring_t *ring;      /* the same as the handle's */
+    unsigned char owners[KEYS]; /* where it has each key, for the raw client */
 } setup_t;
 
 /* Makes the keys, opens the handle and finds the owners. False: *why says it. */
 bool set_up(setup_t *setup, const char *servers, const char **why);
+void tear_down(setup_t *setup);
 
 /* An operation takes what the way's open() returned; see rounds.h. */
 void *open_ours(const void *setup, unsigned thread);
@@ -50,6 +52,7 @@ bool get_many_theirs(void *state);
 void close_theirs(void *state);
 
 void *open_raw(const void *setup, unsigned thread);
+void *open_raw_on_ring(const void *setup, unsigned thread);
 bool get_raw(void *state);
 bool set_raw(void *state);
 bool get_many_raw(void *state);

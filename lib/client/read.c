@@ -468,8 +468,8 @@ static inline void read_plain(const wr_operation_t *operation, wr_read_t *read, 
 
 void wr_read_one(const wr_operation_t *operation, wr_read_t *read, wr_sink_t *sink) {
     wr_place_t place = wr_key_place(operation, read->key);
-    wr_route_t route = wr_route(operation->view->topology, &place, kind_of(operation),
-                                operation->view->rollout);
+    wr_route_t route =
+        wr_route(operation->view->topology, &place, kind_of(operation), operation->view->rollout);
     read->route = route;
     if (is_plain(read)) {
         read_plain(operation, read, sink);

@@ -18,7 +18,7 @@ typedef struct {
 
     wr_route_t route;
     wr_request_t request[WR_STEPS]; /* set when they are needed */
-    unsigned steps; /* how many there are to run; 0: refused, or done by bind.c */
+    unsigned steps;                 /* how many there are to run; 0: refused, or done by bind.c */
     warmring_status_t status;
     const wr_request_t *result; /* where the caller's command was answered;
                                    NULL when it was not run */

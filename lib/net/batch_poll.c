@@ -3,6 +3,11 @@
  * The poll loop of a batch. What a part waits for stands in its pollfd; a part
  * that is done, or waits for time alone, has -1 there, which poll() skips. The
  * last one to be done is waited for in a recv, as a single call is.
+ *
+ * Servers mostly answer soon and at about the same time. So once all is sent,
+ * each is first waited for in a recv, one after the other, which saves a poll()
+ * for each. A server that lets the others' answers wait for longer than TURN_MS
+ * ends that, as does half of the time there is.
  */
 #include "net/batch_poll.h"
 
@@ -11,7 +16,7 @@
 #include "base/fail.h"
 #include "base/memory.h"
 
-enum { ON_STACK = 32 };
+enum { ON_STACK = 32, TURN_MS = 20, NS_PER_MS = 1000000 };
 
 typedef struct {
     wr_batch_part_t *parts;
@@ -153,8 +158,36 @@ static void finish_last(loop_t *loop) {
     }
 }
 
+static bool is_all_sent(const loop_t *loop) {
+    for (size_t i = 0; i < loop->count; i++) {
+        if (loop->waits[i].fd >= 0 && loop->waits[i].events != POLLIN) {
+            return false;
+        }
+    }
+    return loop->opening == 0;
+}
+
+static void receive_in_turn(loop_t *loop) {
+    wr_deadline_t turn = wr_deadline_share(loop->deadline, 2);
+    turn = wr_deadline_min(
+        turn, (wr_deadline_t){.at = turn.made + TURN_MS * NS_PER_MS, .made = turn.made});
+    for (size_t i = 0; i < loop->count; i++) {
+        wr_connection_t *connection = loop->parts[i].connection;
+        if (loop->waits[i].fd >= 0) {
+            turn = wr_deadline_seen(turn);
+            expect(loop, i, connection->transport->await(connection, turn));
+            if (loop->waits[i].fd >= 0) {
+                return;
+            }
+        }
+    }
+}
+
 static void run_together(loop_t *loop) {
     start_all(loop);
+    if (is_all_sent(loop)) {
+        receive_in_turn(loop);
+    }
     bool last = false;
     while (!last && (loop->open > 1 || loop->opening > 0)) {
         int left = wr_deadline_left_ms(next_alarm(loop));

@@ -28,6 +28,7 @@ enum {
 };
 
 static const wr_time_t millisecond = 1000000;
+static const wr_time_t longest_wait = 50000000; /* of one recv */
 
 const wr_meta_limits_t wr_meta_default_limits = {
     .line = 2048, .key = WR_META_KEY_MAX, .value = (size_t)128 << 20};
@@ -198,10 +199,11 @@ void wr_meta_send(wr_connection_t *connection, wr_request_t **requests, size_t c
     begin(mine(connection), requests, count);
 }
 
-/* Makes a recv end by itself about when the deadline does. */
+/* Makes a recv end by itself about when the deadline does, or now and then. */
 static void set_timeout(wr_meta_connection_t *connection, wr_time_t left) {
     enum { TOLERATED_MS = 5 };
     wr_stream_t *stream = &connection->stream;
+    left = left < longest_wait ? left : longest_wait;
     if (stream->timeout >= left / 2 && stream->timeout != 0 &&
         stream->timeout <= left + TOLERATED_MS * millisecond) {
         return;
@@ -271,6 +273,21 @@ void wr_meta_receive(wr_connection_t *connection, wr_request_t **requests, size_
     (void)count;
     mine(connection)->begun = deadline.made;
     finish_all(mine(connection), deadline, true);
+}
+
+short wr_meta_await(wr_connection_t *base, wr_deadline_t until) {
+    wr_meta_connection_t *connection = mine(base);
+    wr_time_t left = left_from(until.made, until);
+    while (left > 0 && wants(connection) == POLLIN) {
+        size_t room;
+        set_timeout(connection, left);
+        ssize_t length = receive_once(connection, true, &room);
+        if (length <= 0 && !is_later(length)) {
+            lose(connection, length);
+        }
+        left = wr_meta_done(&connection->exchange) ? 0 : wr_deadline_left(until);
+    }
+    return wants(connection);
 }
 
 /* Sends the only piece; whether all of it is on its way. */

@@ -71,6 +71,7 @@ int wr_meta_descriptor(const wr_connection_t *connection);
 short wr_meta_start(wr_connection_t *connection, wr_request_t **requests, size_t count,
                     wr_deadline_t deadline);
 short wr_meta_step(wr_connection_t *connection, short ready);
+short wr_meta_await(wr_connection_t *connection, wr_deadline_t until);
 void wr_meta_expire(wr_connection_t *connection);
 
 #endif

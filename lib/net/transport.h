@@ -17,11 +17,11 @@ typedef struct wr_connection {
     struct wr_connection *next; /* in a list of those to be closed */
     wr_time_t opened_at;        /* when it was ready for its first command */
     wr_time_t taken_at;         /* from the pool, the last time, or opened */
-    uint32_t generation; /* of wr_fork_generation() */
-    uint32_t berth;      /* in the pool */
-    bool used;           /* it has answered before: may be stale */
-    bool broken;         /* set by the transport: never use again */
-    bool hung_up;        /* so is this: while it was asked what it knows */
+    uint32_t generation;        /* of wr_fork_generation() */
+    uint32_t berth;             /* in the pool */
+    bool used;                  /* it has answered before: may be stale */
+    bool broken;                /* set by the transport: never use again */
+    bool hung_up;               /* so is this: while it was asked what it knows */
 } wr_connection_t;
 
 /* What a step that did not come to its end waits for. */
@@ -85,18 +85,20 @@ typedef struct wr_transport {
     void (*call)(wr_connection_t *connection, wr_request_t **request, wr_deadline_t deadline);
 
     /*
-     * Optional, all four and those for opening, or none (NULL): the same in steps that never wait,
+     * Optional, all five and those for opening, or none (NULL): the same in steps that never wait,
      * for a loop that drives many connections (net/batch_poll.h). start()
      * takes the place of send(): it begins with the requests, which stay where
      * they are until it is over, and sends what the socket takes. step() goes
-     * on after a poll that found `ready` (its revents). Both return the events
-     * to poll descriptor() for, or 0 once every request has its status.
-     * expire() gives each that has none TIMEOUT, sets `broken` and ends it.
+     * on after a poll that found `ready` (its revents). await()
+     * waits instead, once all is sent, for the answers, no longer than `until`.
+     * They return the events to poll descriptor() for, or 0 once every request
+     * has its status. expire() gives each that has none TIMEOUT, sets `broken` and ends it.
      */
     int (*descriptor)(const wr_connection_t *connection);
     short (*start)(wr_connection_t *connection, wr_request_t **requests, size_t count,
                    wr_deadline_t deadline);
     short (*step)(wr_connection_t *connection, short ready);
+    short (*await)(wr_connection_t *connection, wr_deadline_t until);
     void (*expire)(wr_connection_t *connection);
 
     /* Optional: frees what wr_server_keep_session() was given. */

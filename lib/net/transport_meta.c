@@ -85,6 +85,7 @@ const wr_transport_t wr_transport_meta = {
     .descriptor = wr_meta_descriptor,
     .start = wr_meta_start,
     .step = wr_meta_step,
+    .await = wr_meta_await,
     .expire = wr_meta_expire,
     .free_session = wr_tls_free_session,
     .free_context = free_context,

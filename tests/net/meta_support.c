@@ -23,6 +23,7 @@ static const wr_transport_t bare = {
     .descriptor = wr_meta_descriptor,
     .start = wr_meta_start,
     .step = wr_meta_step,
+    .await = wr_meta_await,
     .expire = wr_meta_expire,
 };
 
