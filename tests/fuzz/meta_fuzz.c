@@ -5,10 +5,14 @@
  * pipeline must end or wait for more, each status must be one of ours, and
  * every value lie whole in its room.
  *
+ * The same bytes also answer one request alone, which the input chooses: the
+ * short way must come to what the long one does.
+ *
  * meta_replay.c runs its committed corpus under make check.
  */
 #include "meta_fuzz.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,8 +50,9 @@ typedef struct {
     room_t rooms[REQUESTS];
 } run_t;
 
-static void begin(run_t *run) {
-    static const wr_meta_stub_t stub = {77, 30};
+static const wr_meta_stub_t stub = {77, 30};
+
+static void prepare(run_t *run) {
     for (size_t i = 0; i < REQUESTS; i++) {
         wr_request_t *request = &run->requests[i];
         run->rooms[i].sink = (wr_sink_t){reserve, WARMRING_BUFFER_TOO_SMALL};
@@ -60,7 +65,6 @@ static void begin(run_t *run) {
         run->pointers[i] = request;
     }
     wr_meta_exchange_init(&run->exchange, "fuzz", &stub, &limits, run->buffer, BUFFER);
-    wr_meta_begin(&run->exchange, run->pointers, REQUESTS);
 }
 
 static void send_all(run_t *run) {
@@ -103,13 +107,68 @@ static void check(const run_t *run) {
     }
 }
 
+/* ---- one request, both ways -------------------------------------------------- */
+
+static void answer_shortly(run_t *run, size_t chosen, const uint8_t *bytes, size_t length) {
+    prepare(run);
+    if (wr_meta_begin_one(&run->exchange, &run->pointers[chosen]) == 0) {
+        abort(); /* each of these is short, and answered */
+    }
+    wr_meta_written(&run->exchange, run->exchange.pieces[0].iov_len);
+    memcpy(run->buffer, bytes, length);
+    wr_meta_filled(&run->exchange.reader, length);
+    if (!wr_meta_absorb_one(&run->exchange)) {
+        wr_meta_absorb(&run->exchange);
+    }
+}
+
+static void answer_at_length(run_t *run, size_t chosen, const uint8_t *bytes, size_t length) {
+    prepare(run);
+    wr_meta_begin(&run->exchange, &run->pointers[chosen], 1);
+    send_all(run);
+    feed(run, bytes, length, length);
+}
+
+static bool has_rest(const run_t *run) {
+    return wr_meta_has_rest(&run->exchange.reader);
+}
+
+static bool are_alike(const run_t *a, const run_t *b, size_t chosen) {
+    const wr_request_t *one = &a->requests[chosen], *other = &b->requests[chosen];
+    return one->status == other->status && one->sent == other->sent &&
+           one->flags_out == other->flags_out && one->cas_out == other->cas_out &&
+           one->number == other->number && one->ttl == other->ttl &&
+           one->value_length == other->value_length &&
+           (one->value_out == NULL) == (other->value_out == NULL) &&
+           memcmp(a->rooms[chosen].room, b->rooms[chosen].room, ROOM) == 0 &&
+           a->exchange.broken == b->exchange.broken && has_rest(a) == has_rest(b) &&
+           wr_meta_done(&a->exchange) == wr_meta_done(&b->exchange) &&
+           a->exchange.opaque_in.length == b->exchange.opaque_in.length &&
+           memcmp(a->exchange.opaque_in.digits, b->exchange.opaque_in.digits,
+                  a->exchange.opaque_in.length) == 0;
+}
+
+static void go_both_ways(size_t chosen, const uint8_t *bytes, size_t length) {
+    run_t *runs = calloc(2, sizeof *runs);
+    if (runs != NULL && length > 0 && length < BUFFER && !questions[chosen].noreply) {
+        answer_shortly(&runs[0], chosen, bytes, length);
+        answer_at_length(&runs[1], chosen, bytes, length);
+        if (!are_alike(&runs[0], &runs[1], chosen)) {
+            abort();
+        }
+    }
+    free(runs);
+}
+
 int meta_fuzz(const uint8_t *bytes, size_t length) {
     run_t *run = calloc(1, sizeof *run);
     if (run == NULL || length == 0) {
         free(run);
         return 0;
     }
-    begin(run);
+    go_both_ways(bytes[0] % REQUESTS, bytes + 1, length - 1);
+    prepare(run);
+    wr_meta_begin(&run->exchange, run->pointers, REQUESTS);
     send_all(run);
     size_t most = (size_t)bytes[0] + 1; /* the first byte chooses the pieces */
     for (size_t at = 1; at < length && !wr_meta_done(&run->exchange);) {
