@@ -479,6 +479,58 @@ bool wr_meta_absorb_one(wr_meta_exchange_t *exchange) {
            absorb_item(exchange, at + 3, stop);
 }
 
+/* ---- items of a list, the usual way --------------------------------------------- */
+
+/* VALUE KEY FLAGS LENGTH CAS, if the key is that one: the value behind it. */
+static inline const char *read_listed(const char *at, const char *stop, warmring_bytes_t key,
+                                      wr_meta_reply_t *reply) {
+    static const char word[] = "VALUE ";
+    enum { WORD = sizeof word - 1 };
+    if ((size_t)(stop - at) <= WORD + key.length || memcmp(at, word, WORD) != 0 ||
+        at[WORD + key.length] != ' ' || !wr_scan_same(at + WORD, key.data, key.length)) {
+        return NULL;
+    }
+    at = wr_scan_number(at + WORD + key.length + 1, UINT32_MAX, &reply->flags);
+    at = at != NULL && *at == ' ' ? wr_scan_length(at + 1, &reply->value_length) : NULL;
+    at = at != NULL && *at == ' ' ? wr_scan_cas(at + 1, stop, &reply->cas) : NULL;
+    return at != NULL && at[0] == '\r' && at[1] == '\n' ? at + 2 : NULL;
+}
+
+/* Whether a whole value of `length` bytes stands there. */
+static inline bool is_whole(const char *value, const char *stop, size_t length) {
+    size_t there = (size_t)(stop - value);
+    return there >= 2 && there - 2 >= length && memcmp(value + length, "\r\n", 2) == 0;
+}
+
+/* Takes an item, if it is whole, and that of the key that is likely to be next. */
+static inline bool absorb_listed(wr_meta_exchange_t *exchange, size_t index) {
+    wr_meta_reader_t *reader = &exchange->reader;
+    wr_request_t *request = exchange->requests[index];
+    const char *at = reader->buffer + reader->start, *stop = reader->buffer + reader->end;
+    wr_meta_reply_t reply;
+    const char *value = read_listed(at, stop, request->key, &reply);
+    if (value == NULL || !is_whole(value, stop, reply.value_length) ||
+        (size_t)(value - at) > reader->limits.line || reply.value_length > reader->limits.value ||
+        request->status != WR_META_PENDING) {
+        return false;
+    }
+    reply.has = WR_META_HAS_FLAGS | WR_META_HAS_CAS;
+    request->status = find_room(request, &reply);
+    if (request->value_out != NULL) {
+        memcpy(request->value_out, value, reply.value_length);
+    }
+    reader->start = (size_t)(value - reader->buffer) + reply.value_length + 2;
+    return true;
+}
+
+static void absorb_list(wr_meta_exchange_t *exchange) {
+    size_t index = exchange->list_next;
+    while (index < exchange->list_end && absorb_listed(exchange, index)) {
+        index++;
+    }
+    expect_from(exchange, index);
+}
+
 /* Bytes behind the last answer that nobody asked for. */
 static bool has_junk(const wr_meta_exchange_t *exchange) {
     return wr_meta_done(exchange) && exchange->quiet_in == 0 && wr_meta_has_rest(&exchange->reader);
@@ -489,6 +541,9 @@ void wr_meta_absorb(wr_meta_exchange_t *exchange) {
     const char *wrong = NULL;
     wr_meta_event_t event;
     do {
+        if (exchange->list_end != 0 && !exchange->reader.in_value) {
+            absorb_list(exchange);
+        }
         event = wr_meta_next(&exchange->reader, &reply, &wrong);
         if (event == WR_META_LINE) {
             event = answer_line(exchange, &reply, &wrong);

@@ -120,10 +120,25 @@ static inline const char *wr_scan_token(const char *at, const char *stop, size_t
     return token->length - 1 < most ? end : NULL;
 }
 
-/* Whether two keys of `length` bytes, eight or more, are the same. Most are
- * short: a call of memcmp() would take longer. The last eight may begin in the
- * ones before. */
+/* The same of keys of four to eight bytes. */
+static inline bool wr_scan_same_short(const char *a, const char *b, size_t length) {
+    uint32_t ours[2], theirs[2];
+    size_t last = length - sizeof ours[0];
+    memcpy(&ours[0], a, sizeof ours[0]);
+    memcpy(&theirs[0], b, sizeof theirs[0]);
+    memcpy(&ours[1], a + last, sizeof ours[1]);
+    memcpy(&theirs[1], b + last, sizeof theirs[1]);
+    return ((ours[0] ^ theirs[0]) | (ours[1] ^ theirs[1])) == 0;
+}
+
+/* Whether two keys of `length` bytes are the same. Most are short: a call of
+ * memcmp() would take longer. The last bytes that are read may be some of those
+ * before once more. */
 static inline bool wr_scan_same(const char *a, const char *b, size_t length) {
+    if (length < WR_SCAN_WORD) {
+        return length < sizeof(uint32_t) ? memcmp(a, b, length) == 0
+                                         : wr_scan_same_short(a, b, length);
+    }
     size_t last = length - WR_SCAN_WORD;
     uint64_t ours, theirs, differ = 0;
     for (size_t at = 0; at < last; at += WR_SCAN_WORD) {
@@ -141,7 +156,7 @@ static inline const char *wr_scan_expected(const char *at, const char *stop, siz
                                            const warmring_bytes_t *expected,
                                            warmring_bytes_t *token) {
     size_t length = expected->length;
-    if (length >= WR_SCAN_WORD && (size_t)(stop - at) > length && at[length] == ' ' &&
+    if (length > 0 && (size_t)(stop - at) > length && at[length] == ' ' &&
         wr_scan_same(expected->data, at, length)) {
         *token = *expected;
         return at + length;

@@ -5,8 +5,9 @@
  * pipeline must end or wait for more, each status must be one of ours, and
  * every value lie whole in its room.
  *
- * The same bytes also answer one request alone, which the input chooses: the
- * short way must come to what the long one does.
+ * The same bytes are taken byte by byte, too, and must come to the same. And
+ * they answer one request alone, which the input chooses: the short way must
+ * come to what the long one does.
  *
  * meta_replay.c runs its committed corpus under make check.
  */
@@ -129,23 +130,26 @@ static void answer_at_length(run_t *run, size_t chosen, const uint8_t *bytes, si
     feed(run, bytes, length, length);
 }
 
-static bool has_rest(const run_t *run) {
-    return wr_meta_has_rest(&run->exchange.reader);
-}
-
-static bool are_alike(const run_t *a, const run_t *b, size_t chosen) {
-    const wr_request_t *one = &a->requests[chosen], *other = &b->requests[chosen];
+static bool are_same(const run_t *a, const run_t *b, size_t i) {
+    const wr_request_t *one = &a->requests[i], *other = &b->requests[i];
     return one->status == other->status && one->sent == other->sent &&
            one->flags_out == other->flags_out && one->cas_out == other->cas_out &&
            one->number == other->number && one->ttl == other->ttl &&
            one->value_length == other->value_length &&
            (one->value_out == NULL) == (other->value_out == NULL) &&
-           memcmp(a->rooms[chosen].room, b->rooms[chosen].room, ROOM) == 0 &&
-           a->exchange.broken == b->exchange.broken && has_rest(a) == has_rest(b) &&
-           wr_meta_done(&a->exchange) == wr_meta_done(&b->exchange) &&
-           a->exchange.opaque_in.length == b->exchange.opaque_in.length &&
-           memcmp(a->exchange.opaque_in.digits, b->exchange.opaque_in.digits,
-                  a->exchange.opaque_in.length) == 0;
+           memcmp(a->rooms[i].room, b->rooms[i].room, ROOM) == 0;
+}
+
+static bool has_rest(const run_t *run) {
+    return wr_meta_has_rest(&run->exchange.reader);
+}
+
+static bool are_alike(const run_t *a, const run_t *b, size_t chosen) {
+    const wr_meta_exchange_t *one = &a->exchange, *other = &b->exchange;
+    return are_same(a, b, chosen) && one->broken == other->broken && has_rest(a) == has_rest(b) &&
+           wr_meta_done(one) == wr_meta_done(other) &&
+           one->opaque_in.length == other->opaque_in.length &&
+           memcmp(one->opaque_in.digits, other->opaque_in.digits, one->opaque_in.length) == 0;
 }
 
 static void go_both_ways(size_t chosen, const uint8_t *bytes, size_t length) {
@@ -160,24 +164,36 @@ static void go_both_ways(size_t chosen, const uint8_t *bytes, size_t length) {
     free(runs);
 }
 
-int meta_fuzz(const uint8_t *bytes, size_t length) {
-    run_t *run = calloc(1, sizeof *run);
-    if (run == NULL || length == 0) {
-        free(run);
-        return 0;
-    }
-    go_both_ways(bytes[0] % REQUESTS, bytes + 1, length - 1);
+/* ---- all of them ------------------------------------------------------------ */
+
+/* In pieces of at most `most` bytes. */
+static void answer_all(run_t *run, const uint8_t *bytes, size_t length, size_t most) {
     prepare(run);
     wr_meta_begin(&run->exchange, run->pointers, REQUESTS);
     send_all(run);
-    size_t most = (size_t)bytes[0] + 1; /* the first byte chooses the pieces */
-    for (size_t at = 1; at < length && !wr_meta_done(&run->exchange);) {
+    for (size_t at = 0; at < length && !wr_meta_done(&run->exchange);) {
         at += feed(run, bytes + at, length - at, most);
     }
     if (!wr_meta_done(&run->exchange)) {
         wr_meta_abort(&run->exchange, WARMRING_TIMEOUT);
     }
     check(run);
-    free(run);
+}
+
+int meta_fuzz(const uint8_t *bytes, size_t length) {
+    run_t *runs = calloc(2, sizeof *runs);
+    if (runs == NULL || length == 0) {
+        free(runs);
+        return 0;
+    }
+    go_both_ways(bytes[0] % REQUESTS, bytes + 1, length - 1);
+    answer_all(&runs[0], bytes + 1, length - 1, (size_t)bytes[0] + 1); /* it chooses the pieces */
+    answer_all(&runs[1], bytes + 1, length - 1, 1);
+    for (size_t i = 0; i < REQUESTS; i++) {
+        if (!are_same(&runs[0], &runs[1], i)) {
+            abort();
+        }
+    }
+    free(runs);
     return 0;
 }
