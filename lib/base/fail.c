@@ -12,9 +12,9 @@
 #undef wr_fail_memory
 #undef wr_fail_null
 
-/* The last text and the one before. */
-static _Thread_local char details[2][WR_DETAIL_SIZE];
-static _Thread_local unsigned last;
+/* Callers may keep the address of the text. */
+static _Thread_local char detail[WR_DETAIL_SIZE];
+static _Thread_local char before[WR_DETAIL_SIZE]; /* what was there before the last */
 
 static const char *const texts[] = {
 #define STATUS_TEXT(name, text) [WARMRING_##name] = text,
@@ -38,7 +38,7 @@ const char *warmring_status_name(warmring_status_t status) {
 }
 
 const char *warmring_error_detail(void) {
-    return details[last];
+    return detail;
 }
 
 const char *warmring_version(void) {
@@ -47,10 +47,9 @@ const char *warmring_version(void) {
 
 warmring_status_t wr_fail(warmring_status_t status, const char *format, ...) {
     va_list arguments;
-    last ^= 1u;
-    char *detail = details[last];
+    memcpy(before, detail, sizeof before);
     va_start(arguments, format);
-    vsnprintf(detail, WR_DETAIL_SIZE, format, arguments);
+    vsnprintf(detail, sizeof detail, format, arguments);
     va_end(arguments);
     for (char *c = detail; *c != '\0'; c++) {
         if ((unsigned char)*c < 0x20 || *c == 0x7f) {
@@ -61,7 +60,7 @@ warmring_status_t wr_fail(warmring_status_t status, const char *format, ...) {
 }
 
 void wr_fail_undo(void) {
-    last ^= 1u;
+    memcpy(detail, before, sizeof detail);
 }
 
 warmring_status_t wr_fail_memory(void) {

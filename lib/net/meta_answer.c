@@ -391,8 +391,11 @@ static wr_meta_kind_t find_short(const char *at) {
     static const struct {
         char word[2];
         uint8_t kind;
-    } words[] = {{"HD", WR_META_HD}, {"EN", WR_META_EN}, {"NF", WR_META_NF},
-                 {"NS", WR_META_NS}, {"EX", WR_META_EX}};
+    } words[] = {{"HD", WR_META_HD},
+                 {"EN", WR_META_EN},
+                 {"NF", WR_META_NF},
+                 {"NS", WR_META_NS},
+                 {"EX", WR_META_EX}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (memcmp(at, words[i].word, sizeof words[i].word) == 0) {
             return (wr_meta_kind_t)words[i].kind;
@@ -438,9 +441,8 @@ static bool absorb_short(wr_meta_exchange_t *exchange, const char *at, const cha
     wr_meta_kind_t kind = find_short(at);
     uint8_t meaning = kind < WR_META_KINDS ? meanings[request->verb][kind] : 0;
     at += 2;
-    const char *end = kind == WR_META_EN && at[0] == '\r' && at[1] == '\n'
-                          ? at + 2
-                          : read_ending(exchange, at);
+    const char *end =
+        kind == WR_META_EN && at[0] == '\r' && at[1] == '\n' ? at + 2 : read_ending(exchange, at);
     if (meaning == 0 || end != stop || (meaning == IS(OK) && needs[request->verb] != 0)) {
         return false;
     }

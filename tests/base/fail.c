@@ -71,6 +71,17 @@ static void test_detail_of_detail(void) {
     tap_string(warmring_error_detail(), "outer: inner", "a text may quote the last one");
 }
 
+static void test_undo(void) {
+    const char *text = warmring_error_detail();
+    wr_fail(WARMRING_BAD_KEY, "first");
+    wr_fail(WARMRING_CONNECTION_LOST, "second, and longer");
+    wr_fail_undo();
+    tap_string(warmring_error_detail(), "first", "the last text is taken back");
+    wr_fail(WARMRING_TIMEOUT, "third");
+    tap_ok(warmring_error_detail() == text, "the text's address stays");
+    tap_string(text, "third", "and shows the last one");
+}
+
 static void *in_thread(void *unused) {
     (void)unused;
     tap_string(warmring_error_detail(), "", "a new thread has no detail");
@@ -111,6 +122,7 @@ int main(void) {
     test_detail();
     test_long_detail();
     test_detail_of_detail();
+    test_undo();
     test_threads();
     test_system_text();
     test_version();
