@@ -12,8 +12,8 @@ changes() {
     (cd "$source" && awk -v what="$1" -f tests/mutate/changes.awk "$2")
 }
 
-[ "$(changes list "$table" | wc -l)" -eq 60 ]
-tap_ok $? "there are 60 changes"
+[ "$(changes list "$table" | wc -l)" -eq 64 ]
+tap_ok $? "there are 64 changes"
 changes check "$table" >"$scratch/wrong"
 tap_empty "$scratch/wrong" "each replaces a text that is in its file once, and names its tests"
 
