@@ -184,6 +184,20 @@ static void check_idle(const fixture_t *fixture, wr_net_config_t *config) {
     config->idle_close_ms = 60000;
 }
 
+/* Longer than it takes until idle ones are looked for. */
+static void check_in_use(const fixture_t *fixture, wr_net_config_t *config) {
+    config->idle_close_ms = 5000;
+    wr_server_t *server = net_server(fixture, 0, config);
+    net_call_t call;
+    for (int i = 0; i < 16; i++) {
+        net_do(&call, server, WR_SET, "k", "v");
+        usleep(100000);
+    }
+    tap_int((int64_t)net_counters(server).connects, 1, "one that is in use stays open");
+    wr_server_release(server);
+    config->idle_close_ms = 60000;
+}
+
 static void check_descriptors(const fixture_t *fixture, wr_net_config_t *config) {
     net_call_t call;
     size_t before = net_descriptors();
@@ -219,6 +233,7 @@ static void run_all(void) {
     check_bound_in_batch(fixture, &config);
     check_bounds_in_batch(fixture, &config);
     check_idle(fixture, &config);
+    check_in_use(fixture, &config);
     check_descriptors(fixture, &config);
     check_close_is_quick(&config);
     fixture_free(fixture);
