@@ -41,6 +41,12 @@ static inline wr_deadline_t wr_deadline_seen(wr_deadline_t deadline) {
 /* An equal share of what is left of a deadline. */
 wr_deadline_t wr_deadline_share(wr_deadline_t deadline, size_t shares);
 
+/* Half of one whose `made` is the present. */
+static inline wr_deadline_t wr_deadline_half(wr_deadline_t deadline) {
+    return (wr_deadline_t){.at = deadline.made + (deadline.at - deadline.made) / 2,
+                           .made = deadline.made};
+}
+
 /* The earlier of two. */
 wr_deadline_t wr_deadline_min(wr_deadline_t a, wr_deadline_t b);
 

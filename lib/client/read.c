@@ -125,18 +125,18 @@ static wr_request_t *ask_settle(const batch_t *batch, wr_read_t *read) {
 
 /* ---- answers: where a key goes from here -------------------------------- */
 
-static uint8_t after_miss_of_new(const batch_t *batch, wr_read_t *read) {
+static uint8_t after_miss_of_new(const wr_operation_t *operation, wr_read_t *read) {
     make_miss(read);
     if (!may_fall_back(read)) {
         return DONE;
     }
-    bool fill = (batch->operation->mode & WARMRING_NO_FILL) == 0;
+    bool fill = (operation->mode & WARMRING_NO_FILL) == 0;
     return fill ? LEASE : FALLBACK;
 }
 
-static uint8_t after_hit_of_new(const batch_t *batch, wr_read_t *read) {
-    switch (wr_view_judge(batch->operation->view, read->route.owner[WARMRING_NEW_RING],
-                          read->answer.cas_out, batch->operation->deadline)) {
+static inline uint8_t after_hit_of_new(const wr_operation_t *operation, wr_read_t *read) {
+    switch (wr_view_judge(operation->view, read->route.owner[WARMRING_NEW_RING],
+                          read->answer.cas_out, operation->deadline)) {
     case WR_ITEM_GHOST:
         return GHOST;
     case WR_ITEM_UNCLEAR:
@@ -147,7 +147,7 @@ static uint8_t after_hit_of_new(const batch_t *batch, wr_read_t *read) {
     }
 }
 
-static inline uint8_t after_first(const batch_t *batch, wr_read_t *read) {
+static inline uint8_t after_first(const wr_operation_t *operation, wr_read_t *read) {
     wr_request_t *answer = &read->answer;
     if (wr_is_lease(answer)) {
         make_miss(read);
@@ -157,10 +157,10 @@ static inline uint8_t after_first(const batch_t *batch, wr_read_t *read) {
         return DONE;
     }
     if (answer->status == WARMRING_OK || answer->status == WARMRING_BUFFER_TOO_SMALL) {
-        return after_hit_of_new(batch, read);
+        return after_hit_of_new(operation, read);
     }
     if (answer->status == WARMRING_NOT_FOUND) {
-        return after_miss_of_new(batch, read);
+        return after_miss_of_new(operation, read);
     }
     read->fault = answer->status;
     return may_fall_back(read) ? FALLBACK : DONE;
@@ -168,7 +168,7 @@ static inline uint8_t after_first(const batch_t *batch, wr_read_t *read) {
 
 static uint8_t after_ghost(const batch_t *batch, wr_read_t *read) {
     count_event(batch, WR_COUNT_ghosts);
-    return after_miss_of_new(batch, read);
+    return after_miss_of_new(batch->operation, read);
 }
 
 static uint8_t after_lease(const batch_t *batch, wr_read_t *read) {
@@ -242,10 +242,10 @@ static void read_bound(const batch_t *batch, wr_read_t *read) {
 }
 
 /* Where a read begins: with what N has, unless that is in doubt. */
-static uint8_t first_round(const batch_t *batch, const wr_read_t *read) {
+static inline uint8_t first_round(const wr_operation_t *operation, const wr_read_t *read) {
     return may_fall_back(read) &&
-                   wr_view_in_doubt(batch->operation->view, read->route.owner[WARMRING_NEW_RING],
-                                    batch->operation->deadline)
+                   wr_view_in_doubt(operation->view, read->route.owner[WARMRING_NEW_RING],
+                                    operation->deadline)
                ? FALLBACK
                : FIRST;
 }
@@ -285,7 +285,7 @@ static inline void choose_way(const batch_t *batch, wr_read_t *read) {
     } else if (read->route.steps->step[0].action == WR_STEP_REFUSE) {
         refuse(batch, read);
     } else {
-        read->state = first_round(batch, read);
+        read->state = first_round(batch->operation, read);
     }
 }
 
@@ -342,7 +342,7 @@ static size_t run_first(const batch_t *batch, const round_t *round) {
     for (wr_read_t *read = batch->reads; read < end; read++) {
         if (read->state == FIRST) {
             wr_watch_tell(batch->watch, read->route.owner[read->answered_by], read->answer.status);
-            open += enter(batch, read, after_first(batch, read));
+            open += enter(batch, read, after_first(batch->operation, read));
         }
     }
     return open;
@@ -402,9 +402,8 @@ static size_t run_round(const batch_t *batch, uint8_t state) {
     return open;
 }
 
-/* All rounds, the first of which is asked. */
-static void run_rounds(const batch_t *batch, const round_t *first) {
-    size_t open = run_first(batch, first);
+/* The rounds behind the first, which left `open` keys. */
+static void run_rounds(const batch_t *batch, size_t open) {
     for (uint8_t state = FIRST + 1; open > 0; state++) {
         open = run_round(batch, state);
     }
@@ -416,64 +415,81 @@ static inline wr_kind_t kind_of(const wr_operation_t *operation) {
     return (operation->mode & WARMRING_FOR_CAS) != 0 ? WR_KIND_MODIFY : WR_KIND_READ;
 }
 
-void wr_read(const wr_operation_t *operation, wr_read_t *reads, size_t count, wr_sink_t *sink,
-             wr_request_t **queue, wr_watch_t *watch) {
-    wr_counts_t counts = {0};
-    round_t round = {0};
-    batch_t batch = {.operation = operation,
+static inline batch_t batch_of(const wr_operation_t *operation, wr_read_t *reads, size_t count,
+                               wr_sink_t *sink, wr_request_t **queue, wr_counts_t *counts) {
+    return (batch_t){.operation = operation,
                      .servers = operation->view->server,
                      .reads = reads,
                      .count = count,
                      .sink = sink,
                      .queue = queue,
-                     .watch = watch,
-                     .counts = &counts,
+                     .counts = counts,
                      .kind = kind_of(operation)};
+}
+
+void wr_read(const wr_operation_t *operation, wr_read_t *reads, size_t count, wr_sink_t *sink,
+             wr_request_t **queue, wr_watch_t *watch) {
+    wr_counts_t counts = {0};
+    round_t round = {0};
+    batch_t batch = batch_of(operation, reads, count, sink, queue, &counts);
+    batch.watch = watch;
     ask_all(&batch, &round);
-    run_rounds(&batch, &round);
+    run_rounds(&batch, run_first(&batch, &round));
 }
 
 /* ---- one key --------------------------------------------------------------- */
 
-static void read_routed(const wr_operation_t *operation, wr_read_t *read, const wr_route_t *route,
-                        wr_sink_t *sink) {
+/* Whether it is asked for where its owner is, and no more is to be known before. */
+static inline bool asks_owner(const wr_operation_t *operation, const wr_read_t *read) {
+    return is_plain(read) || (is_filtered(read) && first_round(operation, read) == FIRST);
+}
+
+/* Asks the owner; what is to be done then. */
+static inline uint8_t read_at_owner(const wr_operation_t *operation, wr_read_t *read,
+                                    wr_sink_t *sink) {
+    wr_deadline_t deadline = operation->deadline;
+    read->leased = false;
+    read->fault = WARMRING_OK;
+    read->answered_by = read->route.steps->step[0].side;
+    wr_ask(&read->answer, operation->view->server[read->route.owner[read->answered_by]], WR_GET,
+           read->key);
+    read->answer.sink = sink;
+    wr_run_now(&read->answer, may_fall_back(read) ? wr_deadline_half(deadline) : deadline);
+    return after_first(operation, read);
+}
+
+static void note_read(const wr_operation_t *operation, const wr_read_t *read) {
+    wr_count(&operation->client->counters, operation->view->phase, counter_of(read));
+    wr_observe(operation, WR_GET, &read->route, read->answered_by, read->answer.status);
+}
+
+/* From its route, or from `state` on. */
+static void read_in_rounds(const wr_operation_t *operation, wr_read_t *read, uint8_t state,
+                           wr_sink_t *sink) {
     wr_counts_t counts = {0};
     round_t round = {0};
     wr_request_t *queue[1];
-    batch_t batch = {.operation = operation,
-                     .servers = operation->view->server,
-                     .reads = read,
-                     .count = 1,
-                     .sink = sink,
-                     .queue = queue,
-                     .counts = &counts,
-                     .kind = kind_of(operation)};
-    ask_owner(&batch, read, route, &round);
-    run_rounds(&batch, &round);
-}
-
-/* One server is asked, and no more is to be done. */
-static inline void read_plain(const wr_operation_t *operation, wr_read_t *read, wr_sink_t *sink) {
-    const wr_view_t *view = operation->view;
-    read->answered_by = read->route.steps->step[0].side;
-    wr_ask(&read->answer, view->server[read->route.owner[read->answered_by]], WR_GET, read->key);
-    read->answer.sink = sink;
-    wr_run_now(&read->answer, operation->deadline);
-    if (wr_is_lease(&read->answer)) {
-        make_miss(read);
+    batch_t batch = batch_of(operation, read, 1, sink, queue, &counts);
+    if (state == FIRST) {
+        wr_route_t route = read->route;
+        ask_owner(&batch, read, &route, &round);
+        run_rounds(&batch, run_first(&batch, &round));
+    } else {
+        run_rounds(&batch, enter(&batch, read, state));
     }
-    wr_count(&operation->client->counters, view->phase, counter_of(read));
-    wr_observe(operation, WR_GET, &read->route, read->answered_by, read->answer.status);
 }
 
 void wr_read_one(const wr_operation_t *operation, wr_read_t *read, wr_sink_t *sink) {
     wr_place_t place = wr_key_place(operation, read->key);
-    wr_route_t route =
+    uint8_t state = FIRST;
+    read->route =
         wr_route(operation->view->topology, &place, kind_of(operation), operation->view->rollout);
-    read->route = route;
-    if (is_plain(read)) {
-        read_plain(operation, read, sink);
+    if (asks_owner(operation, read)) {
+        state = read_at_owner(operation, read, sink);
+    }
+    if (state == DONE) {
+        note_read(operation, read);
     } else {
-        read_routed(operation, read, &route, sink);
+        read_in_rounds(operation, read, state, sink);
     }
 }

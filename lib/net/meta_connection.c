@@ -287,6 +287,9 @@ short wr_meta_await(wr_connection_t *base, wr_deadline_t until) {
         }
         left = wr_meta_done(&connection->exchange) ? 0 : wr_deadline_left(until);
     }
+    if (!wr_meta_done(&connection->exchange) && wr_stream_has_more(&connection->stream)) {
+        receive_ready(connection); /* of which no poll() will tell */
+    }
     return wants(connection);
 }
 
