@@ -167,8 +167,8 @@ static void fill_window(wr_meta_exchange_t *exchange) {
 
 /* Whether its command, with its value, is one piece, and is answered. */
 static inline bool is_one_piece(const wr_meta_exchange_t *exchange, const wr_request_t *request) {
-    return exchange->quiet_out == 0 && !request->noreply && request->value.length <= WR_META_SMALL &&
-           wr_meta_refusal(request) == WARMRING_OK;
+    return exchange->quiet_out == 0 && !request->noreply &&
+           request->value.length <= WR_META_SMALL && wr_meta_refusal(request) == WARMRING_OK;
 }
 
 size_t wr_meta_begin_one(wr_meta_exchange_t *exchange, wr_request_t **request) {
