@@ -451,15 +451,20 @@ static warmring_status_t take_or_wait(wr_server_t *server, wr_deadline_t deadlin
     return status;
 }
 
+/* From now on it is not idle; `deadline` was made about now. */
+static inline void note_taken(wr_connection_t *connection, wr_deadline_t deadline) {
+    if (connection != NULL) {
+        connection->taken_at = deadline.made;
+    }
+}
+
 /* The quick way to one. */
 static inline wr_connection_t *take_idle(wr_server_t *server, wr_time_t opened_before,
                                          wr_deadline_t deadline) {
     own(&server->pool);
     trim_now_and_then(server, deadline.made);
     wr_connection_t *connection = opened_before == 0 ? pick_any(&server->pool) : NULL;
-    if (connection != NULL) {
-        connection->taken_at = deadline.made;
-    }
+    note_taken(connection, deadline);
     return connection;
 }
 
@@ -484,6 +489,7 @@ warmring_status_t wr_pool_take(wr_server_t *server, wr_time_t opened_before, boo
                                    ? take_old(server, opened_before, patient, *deadline, connection)
                                    : wait_or_open(server, *deadline, connection, verdict);
     *deadline = wr_deadline_seen(*deadline);
+    note_taken(status == WARMRING_OK ? *connection : NULL, *deadline);
     return status;
 }
 
@@ -517,6 +523,7 @@ warmring_status_t wr_pool_take_opening(wr_server_t *server, wr_time_t opened_bef
                                    ? take_old(server, opened_before, patient, *by, connection)
                                    : wait_or_start(server, *by, deadline, connection, opening);
     *by = wr_deadline_seen(*by);
+    note_taken(status == WARMRING_OK ? *connection : NULL, *by);
     return status;
 }
 

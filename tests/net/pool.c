@@ -184,16 +184,23 @@ static void check_idle(const fixture_t *fixture, wr_net_config_t *config) {
     config->idle_close_ms = 60000;
 }
 
-/* Longer than it takes until idle ones are looked for. */
-static void check_in_use(const fixture_t *fixture, wr_net_config_t *config) {
+/* Longer than it takes until idle ones are looked for. `bound`: only tokens ask
+ * for it. */
+static void check_in_use(const fixture_t *fixture, wr_net_config_t *config, bool bound) {
     config->idle_close_ms = 5000;
     wr_server_t *server = net_server(fixture, 0, config);
     net_call_t call;
-    for (int i = 0; i < 16; i++) {
-        net_do(&call, server, WR_SET, "k", "v");
-        usleep(100000);
+    net_do(&call, server, WR_SET, "k", "v");
+    wr_time_t then = wr_now();
+    int failed = 0;
+    for (int i = 0; i < 70; i++) {
+        usleep(bound ? 100000 : 20000);
+        net_call(&call, server, WR_SET, "k", "v");
+        call.request.opened_before = bound ? then : 0;
+        failed += net_run(&call, 1000) != WARMRING_OK;
     }
-    tap_int((int64_t)net_counters(server).connects, 1, "one that is in use stays open");
+    tap_int(failed, 0, "%s finds one for longer than the idle time", bound ? "a token" : "a call");
+    tap_int((int64_t)net_counters(server).connects, 1, "the same all along");
     wr_server_release(server);
     config->idle_close_ms = 60000;
 }
@@ -233,7 +240,8 @@ static void run_all(void) {
     check_bound_in_batch(fixture, &config);
     check_bounds_in_batch(fixture, &config);
     check_idle(fixture, &config);
-    check_in_use(fixture, &config);
+    check_in_use(fixture, &config, false);
+    check_in_use(fixture, &config, true);
     check_descriptors(fixture, &config);
     check_close_is_quick(&config);
     fixture_free(fixture);
