@@ -60,6 +60,7 @@ static const unsigned needs[WR_VERBS] = {
 static const unsigned tolerated = WR_META_HAS_WON | WR_META_HAS_GIVEN | WR_META_HAS_STALE;
 
 static void abort_protocol(wr_meta_exchange_t *exchange, const char *why) {
+    wr_meta_forget_refusal(exchange);
     wr_meta_abort(exchange, wr_fail(WARMRING_PROTOCOL_ERROR, "%s: unexpected answer (%s)",
                                     exchange->label, why));
 }
@@ -196,6 +197,7 @@ static wr_meta_event_t take_number(wr_meta_exchange_t *exchange, wr_request_t *r
         return WR_META_LINE;
     }
     exchange->item = request;
+    exchange->item_status = WARMRING_OK;
     request->value_length = reply->value_length;
     return wr_meta_take_value(&exchange->reader, exchange->digits, reply->value_length, wrong);
 }

@@ -59,6 +59,7 @@ static void lose(wr_meta_connection_t *connection, ssize_t result) {
     char buffer[128];
     const char *cause = result == 0 ? "closed by the server"
                                     : wr_stream_error(&connection->stream, buffer, sizeof buffer);
+    wr_meta_forget_refusal(&connection->exchange);
     wr_meta_abort(&connection->exchange,
                   wr_fail(WARMRING_CONNECTION_LOST, "%s: connection lost (%s)",
                           connection->exchange.label, cause));

@@ -13,6 +13,7 @@
 #ifndef WR_NET_META_EXCHANGE_H
 #define WR_NET_META_EXCHANGE_H
 
+#include "base/fail.h"
 #include "net/meta_encode.h"
 #include "net/meta_reader.h"
 
@@ -89,6 +90,14 @@ static inline bool wr_meta_done(const wr_meta_exchange_t *exchange) {
 /* Gives `status` to each request that has none, and sets `broken`. The caller
  * has written the detail text. */
 void wr_meta_abort(wr_meta_exchange_t *exchange, warmring_status_t status);
+
+/* Before the text of a fault that ends the exchange: of a value that had been
+ * refused when only half of it had come, nothing is to be told then. */
+static inline void wr_meta_forget_refusal(const wr_meta_exchange_t *exchange) {
+    if (exchange->reader.in_value && exchange->item_status != WARMRING_OK) {
+        wr_fail_undo();
+    }
+}
 
 /* ---- between the two halves ---------------------------------------------- */
 

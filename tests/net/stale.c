@@ -5,8 +5,11 @@
  */
 #include "net.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/fail.h"
 
 static fixture_t *fixture;
 static wr_net_config_t config;
@@ -130,6 +133,42 @@ static void check_out_of_step(wr_verb_t verb, warmring_status_t status) {
     fake_server_free(fake);
 }
 
+static char *refuse(wr_sink_t *sink, size_t length) {
+    net_call_t *own = (net_call_t *)sink;
+    if (length > own->capacity) {
+        wr_fail(WARMRING_BUFFER_TOO_SMALL, "a value of %zu bytes is too large", length);
+        return NULL;
+    }
+    return own->room;
+}
+
+/* A value that is too large for the caller, and cut: what the next try says
+ * counts, and the text of the first is gone. */
+static size_t begin_value(void *data, const char *command, char *answer, size_t capacity) {
+    const char *opaque = strstr(command, " O");
+    (void)data;
+    return (size_t)snprintf(answer, capacity, "VA 300 f0 c1%s\r\nabc",
+                            opaque != NULL ? opaque : "");
+}
+
+static void check_cut_refusal(void) {
+    static const fake_step_t cut[] = {FAKE_MEMCACHED_UNTIL("cut"), FAKE_ANSWER(begin_value, NULL),
+                                      FAKE_PAUSE(20), FAKE_END};
+    static const fake_step_t good[] = {FAKE_MEMCACHED()};
+    fake_server_t *fake = fake_server_start(cut);
+    wr_server_t *server = net_fake(fake, &config);
+    tap_status(net_do(&call, server, WR_GET, "k", NULL), WARMRING_OK, "an answer");
+    fake_server_script(fake, good);
+    wr_fail(WARMRING_BAD_ARGUMENT, "an earlier failure");
+    net_call(&call, server, WR_GET, "cut", NULL);
+    call.sink.reserve = refuse;
+    tap_status(net_run(&call, 5000), WARMRING_OK, "... then one that is refused and cut");
+    tap_int((int64_t)net_counters(server).retries, 1, "... is asked for again");
+    tap_string(warmring_error_detail(), "an earlier failure", "... which leaves no detail");
+    wr_server_release(server);
+    fake_server_free(fake);
+}
+
 /* A token wants a connection as old as itself: the stale ones are no help. */
 static void check_bound(void) {
     wr_server_t *server = net_server(fixture, 0, &config);
@@ -159,6 +198,7 @@ static void run_all(void) {
         check_out_of_step(WR_GET, WARMRING_OK);
         check_out_of_step(WR_SET, WARMRING_OK);
         check_out_of_step(WR_INCREMENT, WARMRING_PROTOCOL_ERROR);
+        check_cut_refusal();
     }
     check_bound();
     fixture_free(fixture);
