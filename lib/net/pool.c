@@ -489,7 +489,7 @@ warmring_status_t wr_pool_take(wr_server_t *server, wr_time_t opened_before, boo
                                    ? take_old(server, opened_before, patient, *deadline, connection)
                                    : wait_or_open(server, *deadline, connection, verdict);
     *deadline = wr_deadline_seen(*deadline);
-    note_taken(status == WARMRING_OK ? *connection : NULL, *deadline);
+    note_taken(*connection, *deadline);
     return status;
 }
 
@@ -523,7 +523,7 @@ warmring_status_t wr_pool_take_opening(wr_server_t *server, wr_time_t opened_bef
                                    ? take_old(server, opened_before, patient, *by, connection)
                                    : wait_or_start(server, *by, deadline, connection, opening);
     *by = wr_deadline_seen(*by);
-    note_taken(status == WARMRING_OK ? *connection : NULL, *by);
+    note_taken(*connection, *by);
     return status;
 }
 
