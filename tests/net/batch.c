@@ -80,6 +80,46 @@ static void check_one_stopped(size_t stopped) {
     fixture_continue(fixture, stopped);
 }
 
+/* Answers of several megabytes, which no socket holds: the servers that send
+ * them wait until they are read. One that is silent takes none of that time,
+ * wherever it stands among them. */
+static void check_large_beside_stopped(size_t stopped, uint32_t ms) {
+    enum { LARGE = 1000000, EACH = 6, ALL = SERVERS * EACH };
+    static net_call_t large[ALL];
+    static char rooms[ALL][LARGE];
+    static char value[LARGE], names[ALL][16];
+    wr_request_t *list[ALL];
+    memset(value, 'v', sizeof value);
+    for (size_t verb = 0; verb < 2; verb++) {
+        for (size_t i = 0; i < ALL; i++) {
+            snprintf(names[i], sizeof names[i], "large%zu", i);
+            net_call(&large[i], servers[i % SERVERS], verb == 0 ? WR_SET : WR_GET, names[i], NULL);
+            large[i].request.value = (warmring_bytes_t){value, verb == 0 ? LARGE : 0};
+            large[i].room = rooms[i];
+            large[i].capacity = LARGE;
+            list[i] = &large[i].request;
+        }
+        if (verb == 0) {
+            wr_run(list, ALL, wr_deadline_in_ms(10000));
+        }
+    }
+    memset(rooms, 0, sizeof rooms);
+    fixture_stop(fixture, stopped);
+    wr_time_t start = wr_now();
+    wr_run(list, ALL, wr_deadline_in_ms(ms));
+    double took = net_ms_since(start);
+    size_t whole = 0, late = 0;
+    for (size_t i = 0; i < ALL; i++) {
+        late += large[i].request.status == WARMRING_TIMEOUT;
+        whole += large[i].request.status == WARMRING_OK && large[i].request.value_length == LARGE &&
+                 memcmp(rooms[i], value, LARGE) == 0;
+    }
+    tap_int((int64_t)late, EACH, "server %zu hangs", stopped);
+    tap_int((int64_t)whole, ALL - EACH, "the others send %d megabytes each", EACH);
+    tap_ok(took >= ms - 1 && took <= ms + tap_slack_ms(), "by the deadline: %.0f ms", took);
+    fixture_continue(fixture, stopped);
+}
+
 static void check_one_gone(void) {
     fixture_kill(fixture, 1);
     prepare(WR_GET);
@@ -189,6 +229,9 @@ static void run_all(void) {
     check_too_large_in_the_middle();
     check_one_stopped(2);
     check_one_stopped(0);
+    for (size_t stopped = 0; test_is_meta() && stopped < SERVERS; stopped++) {
+        check_large_beside_stopped(stopped, 700);
+    }
     check_one_gone();
     check_unsent_goes_on(&config);
     for (size_t s = 0; s < SERVERS; s++) {
