@@ -202,11 +202,11 @@ void wr_meta_send(wr_connection_t *connection, wr_request_t **requests, size_t c
 
 /* Makes a recv end by itself about when the deadline does, or now and then. */
 static void set_timeout(wr_meta_connection_t *connection, wr_time_t left) {
-    enum { TOLERATED_MS = 5 };
+    enum { TOLERATED = 8 }; /* such a part: a call may come to several waits */
     wr_stream_t *stream = &connection->stream;
     left = left < longest_wait ? left : longest_wait;
     if (stream->timeout >= left / 2 && stream->timeout != 0 &&
-        stream->timeout <= left + TOLERATED_MS * millisecond) {
+        stream->timeout <= left + left / TOLERATED) {
         return;
     }
     wr_time_t rounded = left > millisecond ? left : millisecond;

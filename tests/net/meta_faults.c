@@ -245,6 +245,27 @@ static void test_passed(void) {
 }
 
 /* A server that reads nothing: neither small nor large commands hang on. */
+/* Half of a short time is waited for one server of a batch, then the rest in the
+ * end: the second recv must not take as long as the first. */
+static void test_short_waits(void) {
+    static const wr_time_t ms = 1000000;
+    fake_server_t *server = fake_server_start_deaf();
+    wr_meta_connection_t *connection = must_open(fake_server_address(server));
+    wr_request_t request = request_of(WR_GET, "k", NULL);
+    wr_request_t *pointer = &request;
+    wr_deadline_t whole = wr_deadline_in_ms(20), first = whole, rest = whole;
+    wr_meta_start(&connection->base, &pointer, 1, whole);
+    first.at = whole.made + 10 * ms;
+    tap_ok(wr_meta_await(&connection->base, first) != 0, "a first wait");
+    tap_ok(connection->stream.timeout <= 11 * ms, "... of 10 ms");
+    rest.made = whole.at - 6 * ms;
+    wr_meta_receive(&connection->base, &pointer, 1, rest);
+    tap_status(request.status, WARMRING_TIMEOUT, "... then what is left of the deadline");
+    tap_ok(connection->stream.timeout <= 7 * ms, "... 6 ms, for which the timeout is set anew");
+    must_close(connection);
+    fake_server_free(server);
+}
+
 static void test_deaf(void) {
     static char huge[32 << 20];
     fake_server_t *server = fake_server_start_deaf();
@@ -422,6 +443,7 @@ int main(void) {
     test_connects();
     test_no_descriptors();
     test_deaf();
+    test_short_waits();
     test_passed();
     test_stale();
     test_refused_midway();
