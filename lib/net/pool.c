@@ -39,7 +39,7 @@
 #include "base/memory.h"
 #include "net/dial.h"
 
-enum { LOCKS = 32, NS_PER_MS = 1000000 };
+enum { LOCKS = 32, NS_PER_MS = 1000000, SHORT_IDLE_MS = 30000 };
 
 static pthread_mutex_t locks[LOCKS];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -545,6 +545,14 @@ static void close_one(wr_pool_t *pool, wr_connection_t *connection) {
     dispose_one(connection);
 }
 
+/* Idle from now on: to save a look at the clock it counts from when it was taken,
+ * unless the idle time is so short that a call may take as long. */
+static inline void note_given(const wr_server_t *server, wr_connection_t *connection) {
+    if (server->config->idle_close_ms < SHORT_IDLE_MS) {
+        connection->taken_at = wr_about_now((wr_deadline_t){.at = 0});
+    }
+}
+
 void wr_pool_give(wr_server_t *server, wr_connection_t *connection, const wr_tally_t *tally) {
     wr_pool_t *pool = &server->pool;
     own(pool);
@@ -557,6 +565,7 @@ void wr_pool_give(wr_server_t *server, wr_connection_t *connection, const wr_tal
         close_one(pool, connection);
         return;
     }
+    note_given(server, connection);
     lay_down(pool, connection);
     if (must_wake(pool)) {
         wake(pool);

@@ -205,6 +205,26 @@ static void check_in_use(const fixture_t *fixture, wr_net_config_t *config, bool
     config->idle_close_ms = 60000;
 }
 
+/* Nor is one that was busy for longer than the idle time. */
+static void check_busy_is_no_idle(wr_net_config_t *config) {
+    static const fake_step_t slow[] = {
+        FAKE_GREET(), FAKE_PAUSE(150), FAKE_ANSWER(fake_memcached, NULL),
+        FAKE_AWAIT(), FAKE_PAUSE(150), FAKE_ANSWER(fake_memcached, NULL),
+        FAKE_AWAIT(), FAKE_PAUSE(150), FAKE_ANSWER(fake_memcached, NULL),
+        FAKE_HANG(),  FAKE_END};
+    config->idle_close_ms = 100;
+    fake_server_t *fake = fake_server_start(slow);
+    wr_server_t *server = net_fake(fake, config);
+    net_call_t call;
+    for (int i = 0; i < 3; i++) {
+        tap_status(net_do(&call, server, WR_GET, "k", NULL), WARMRING_OK, "a slow answer");
+    }
+    tap_int((int64_t)net_counters(server).connects, 1, "all of them over one connection");
+    wr_server_release(server);
+    fake_server_free(fake);
+    config->idle_close_ms = 60000;
+}
+
 static void check_descriptors(const fixture_t *fixture, wr_net_config_t *config) {
     net_call_t call;
     size_t before = net_descriptors();
@@ -242,6 +262,7 @@ static void run_all(void) {
     check_idle(fixture, &config);
     check_in_use(fixture, &config, false);
     check_in_use(fixture, &config, true);
+    check_busy_is_no_idle(&config);
     check_descriptors(fixture, &config);
     check_close_is_quick(&config);
     fixture_free(fixture);
