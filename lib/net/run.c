@@ -92,8 +92,13 @@ static bool may_repeat(const wr_request_t *request) {
 /* What became of a group on its connection. */
 typedef struct {
     unsigned signs; /* of all; LIFE and AGAINST only of what was sent */
+    bool faulty;    /* some request has a fault */
     wr_tally_t tally;
 } outcome_t;
+
+/* What becomes of the texts that a round has written, as bits: some are of tries
+ * that are made again, some of faults that stay. */
+enum { TEXT_GOES = 1, TEXT_STAYS = 2 };
 
 /* What was not sent tells nothing about the server, and what waits for no
  * answer nothing for its life. */
@@ -118,6 +123,7 @@ static inline void note(outcome_t *outcome, wr_server_t *server, const wr_reques
         outcome->signs |= signs_to_note(request, sign);
     }
     outcome->tally.requests += request->sent;
+    outcome->faulty |= request->status > WARMRING_EXISTS;
     if (wr_verb_info(request->verb)->reads) {
         outcome->tally.hits += sign->hit;
         outcome->tally.misses += sign->miss;
@@ -342,7 +348,7 @@ static size_t choose_again(group_t *group, const outcome_t *outcome) {
     return partition(group, may_repeat);
 }
 
-/* Whether one that is not run again has a fault, whose text must stay. */
+/* Whether one that is not run again has a fault. */
 static bool leaves_fault(const group_t *group, size_t number) {
     for (size_t i = number; i < group->count; i++) {
         if (group->requests[i]->status > WARMRING_EXISTS) {
@@ -374,9 +380,8 @@ static wr_verdict_t last_verdict(const group_t *group, const outcome_t *outcome,
     return verdict_of(outcome);
 }
 
-/* Ends a round whose answers are there; whether there is to be another, for
- * which the text of this one is to be taken back. */
-static bool conclude(group_t *group, bool *take_back) {
+/* Ends a round whose answers are there; whether there is to be another. */
+static bool conclude(group_t *group, unsigned *texts) {
     outcome_t outcome;
     bool first = !group->stale_before;
     judge(group, &outcome);
@@ -386,26 +391,21 @@ static bool conclude(group_t *group, bool *take_back) {
     for (size_t i = number; group->repeated && i < group->count; i++) {
         own_up(group->requests[i]);
     }
+    if (outcome.faulty) {
+        *texts |= leaves_fault(group, number) ? TEXT_STAYS : TEXT_GOES;
+    }
     if (number == 0) {
         leave(group, last_verdict(group, &outcome, first));
         return false;
     }
-    *take_back = !leaves_fault(group, number);
     prepare_again(group, number);
     return true;
 }
 
 /* Collects a round; whether there is to be another. */
-static bool settle(group_t *group, wr_deadline_t deadline) {
-    wr_detail_t detail;
-    wr_detail_save(&detail);
-    bool take_back = false;
+static bool settle(group_t *group, wr_deadline_t deadline, unsigned *texts) {
     receive_all(group, deadline);
-    bool again = conclude(group, &take_back);
-    if (take_back) {
-        wr_detail_restore(&detail);
-    }
-    return again;
+    return conclude(group, texts);
 }
 
 /* Ends what nearly every call comes to: a request that a server answered, at
@@ -428,10 +428,10 @@ static inline bool end_plainly(group_t *group) {
 
 /* A round of one request; whether there is to be another. */
 static inline bool call(group_t *group, wr_deadline_t deadline) {
-    bool take_back = false;
+    unsigned texts = 0;
     group->connection->transport->call(group->connection, group->requests, deadline);
-    bool again = !end_plainly(group) && conclude(group, &take_back);
-    if (take_back) {
+    bool again = !end_plainly(group) && conclude(group, &texts);
+    if (texts == TEXT_GOES) {
         wr_fail_undo();
     }
     return again;
@@ -441,8 +441,15 @@ static inline bool exchange(group_t *group, wr_deadline_t deadline) {
     if (group->count == 1 && group->connection->transport->call != NULL) {
         return call(group, deadline);
     }
+    wr_detail_t before;
+    unsigned texts = 0;
+    wr_detail_save(&before);
     send_all(group, deadline);
-    return settle(group, deadline);
+    bool again = settle(group, deadline, &texts);
+    if (texts == TEXT_GOES) {
+        wr_detail_restore(&before);
+    }
+    return again;
 }
 
 static inline void run_alone(group_t *group, wr_deadline_t deadline) {
@@ -497,7 +504,7 @@ static void run_steps(const wr_groups_t *groups, wr_deadline_t deadline) {
 
 /* The end of a group's round; whether there is to be another. Where opening it
  * came upon what has no steps, all is still to be done. */
-static bool settle_part(group_t *group, wr_deadline_t deadline) {
+static bool settle_part(group_t *group, wr_deadline_t deadline, unsigned *texts) {
     if (group->opening != NULL) {
         bool blocks = group->opening->state == WR_DIAL_BLOCKS;
         wr_dial_finish(group->opening, deadline);
@@ -506,18 +513,26 @@ static bool settle_part(group_t *group, wr_deadline_t deadline) {
             send_all(group, wr_deadline_seen(deadline));
         }
     }
-    return group->connection != NULL && settle(group, deadline);
+    if (group->connection == NULL) {
+        *texts |= TEXT_STAYS;
+        return false;
+    }
+    return settle(group, deadline, texts);
 }
 
 /* The rounds' ends, in which every wait leaves time for the others; groups with
  * another to come move to the front, in order. */
-static size_t settle_all(wr_groups_t *groups, wr_deadline_t deadline) {
+static size_t settle_all(wr_groups_t *groups, wr_deadline_t deadline, const wr_detail_t *before) {
     size_t number = 0;
+    unsigned texts = 0;
     for (size_t i = 0; i < groups->count; i++) {
         bool last = i + 1 == groups->count;
-        if (settle_part(&groups->groups[i], wr_deadline_share(deadline, last ? 1 : 2))) {
+        if (settle_part(&groups->groups[i], wr_deadline_share(deadline, last ? 1 : 2), &texts)) {
             groups->groups[number++] = groups->groups[i];
         }
+    }
+    if (texts == TEXT_GOES) {
+        wr_detail_restore(before);
     }
     return number;
 }
@@ -528,13 +543,15 @@ static void run_groups(wr_groups_t *groups, wr_deadline_t deadline) {
         return;
     }
     for (bool first = true; groups->count != 0; first = false) {
+        wr_detail_t before;
+        wr_detail_save(&before);
         for (size_t i = 0; i < groups->count; i++) {
             wr_deadline_t half = wr_deadline_share(deadline, 2);
             (first ? enter : begin)(&groups->groups[i], &half, &deadline);
             open_blocking(&groups->groups[i]);
         }
         run_steps(groups, deadline);
-        groups->count = settle_all(groups, deadline);
+        groups->count = settle_all(groups, deadline, &before);
     }
 }
 

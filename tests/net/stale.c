@@ -81,6 +81,39 @@ static void check_gone(const case_t *c) {
     fixture_restart(fixture, 0);
 }
 
+/* Several servers at once: of tries that are made good no text is left, of a
+ * server that is gone it is, whatever becomes of the others. */
+static void check_texts_of_batch(bool gone) {
+    fixture_t *two = fixture_start(2, NULL);
+    wr_server_t *servers[2];
+    net_call_t calls[2];
+    wr_request_t *requests[2];
+    for (size_t i = 0; i < 2; i++) {
+        servers[i] = net_server(two, i, &config);
+        net_do(&calls[i], servers[i], WR_SET, "k", "v");
+        fixture_kill(two, i);
+        if (i == 1 || !gone) {
+            fixture_restart(two, i);
+        }
+        net_call(&calls[i], servers[i], WR_GET, "k", NULL);
+        requests[i] = &calls[i].request;
+    }
+    wr_fail(WARMRING_BAD_KEY, "of an earlier call");
+    wr_run(requests, 2, wr_deadline_in_ms(5000));
+    tap_status(calls[1].request.status, WARMRING_NOT_FOUND, "one that is back answers");
+    if (gone) {
+        tap_status(calls[0].request.status, WARMRING_CONNECT_FAILED, "one that is gone does not");
+        tap_contains(warmring_error_detail(), fixture_address(two, 0), "which is told");
+    } else {
+        tap_status(calls[0].request.status, WARMRING_NOT_FOUND, "and so does the other");
+        tap_string(warmring_error_detail(), "of an earlier call", "which leaves no text");
+    }
+    for (size_t i = 0; i < 2; i++) {
+        wr_server_release(servers[i]);
+    }
+    fixture_free(two);
+}
+
 /* An increment that was sent may have been done: it is lost. One that was not
  * (libmemcached sends it when its turn comes) was not done: it is sent. The
  * reads around it are repeated. */
@@ -194,6 +227,8 @@ static void run_all(void) {
     check_batch(-1, false);
     check_batch(2, test_is_meta());
     check_batch(0, true);
+    check_texts_of_batch(false);
+    check_texts_of_batch(true);
     if (test_is_meta()) {
         check_out_of_step(WR_GET, WARMRING_OK);
         check_out_of_step(WR_SET, WARMRING_OK);
