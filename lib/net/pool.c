@@ -39,7 +39,8 @@
 #include "base/memory.h"
 #include "net/dial.h"
 
-enum { LOCKS = 32, NS_PER_MS = 1000000, SHORT_IDLE_MS = 30000 };
+enum { LOCKS = 32, NS_PER_MS = 1000000 };
+static const wr_time_t short_idle = 30000000000; /* half a minute */
 
 static pthread_mutex_t locks[LOCKS];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -95,8 +96,9 @@ static bool init_berths(wr_pool_t *pool, uint32_t size) {
     return pool->block != NULL;
 }
 
-bool wr_pool_init(wr_pool_t *pool, uint64_t id, uint32_t size) {
+bool wr_pool_init(wr_pool_t *pool, uint64_t id, uint32_t size, uint32_t idle_ms) {
     pthread_once(&once, set_up);
+    pool->idle_limit = (wr_time_t)idle_ms * NS_PER_MS;
     pool->mutex = &locks[id % LOCKS];
     atomic_init(&pool->generation, wr_fork_generation());
     if (!watched || !init_berths(pool, size)) {
@@ -275,15 +277,10 @@ static void remove_idle(wr_pool_t *pool, bool (*keep)(const wr_connection_t *, w
     dispose(doomed);
 }
 
-static wr_time_t idle_limit(const wr_server_t *server) {
-    return (wr_time_t)server->config->idle_close_ms * NS_PER_MS;
-}
-
 /* Looks at most four times in an idle time. */
-static inline void trim_now_and_then(wr_server_t *server, wr_time_t now) {
-    wr_pool_t *pool = &server->pool;
+static inline void trim_now_and_then(wr_pool_t *pool, wr_time_t now) {
     if (now >= atomic_load_explicit(&pool->trim_at, memory_order_relaxed)) {
-        wr_time_t limit = idle_limit(server);
+        wr_time_t limit = pool->idle_limit;
         atomic_store_explicit(&pool->trim_at, now + limit / 4, memory_order_relaxed);
         remove_idle(pool, taken_after, now - limit);
     }
@@ -297,7 +294,7 @@ void wr_pool_flush(wr_server_t *server, wr_time_t time) {
 
 void wr_pool_trim(wr_server_t *server) {
     own(&server->pool);
-    remove_idle(&server->pool, taken_after, wr_now() - idle_limit(server));
+    remove_idle(&server->pool, taken_after, wr_now() - server->pool.idle_limit);
 }
 
 uint32_t wr_pool_open_count(const wr_server_t *server) {
@@ -462,7 +459,7 @@ static inline void note_taken(wr_connection_t *connection, wr_deadline_t deadlin
 static inline wr_connection_t *take_idle(wr_server_t *server, wr_time_t opened_before,
                                          wr_deadline_t deadline) {
     own(&server->pool);
-    trim_now_and_then(server, deadline.made);
+    trim_now_and_then(&server->pool, deadline.made);
     wr_connection_t *connection = opened_before == 0 ? pick_any(&server->pool) : NULL;
     note_taken(connection, deadline);
     return connection;
@@ -547,8 +544,8 @@ static void close_one(wr_pool_t *pool, wr_connection_t *connection) {
 
 /* Idle from now on: to save a look at the clock it counts from when it was taken,
  * unless the idle time is so short that a call may take as long. */
-static inline void note_given(const wr_server_t *server, wr_connection_t *connection) {
-    if (server->config->idle_close_ms < SHORT_IDLE_MS) {
+static inline void note_given(const wr_pool_t *pool, wr_connection_t *connection) {
+    if (pool->idle_limit < short_idle) {
         connection->taken_at = wr_about_now((wr_deadline_t){.at = 0});
     }
 }
@@ -565,7 +562,7 @@ void wr_pool_give(wr_server_t *server, wr_connection_t *connection, const wr_tal
         close_one(pool, connection);
         return;
     }
-    note_given(server, connection);
+    note_given(pool, connection);
     lay_down(pool, connection);
     if (must_wake(pool)) {
         wake(pool);

@@ -41,6 +41,7 @@ typedef struct {
     _Atomic uint32_t patient; /* and for an old one, on `returned` */
     _Atomic bool woken;       /* one of the former is on its way */
     _Atomic wr_time_t trim_at;
+    wr_time_t idle_limit; /* how long a connection may be idle */
     void *block;
     pthread_mutex_t *mutex; /* of the process, shared with other pools; guards
                                what is below, and `taken` */
@@ -49,9 +50,9 @@ typedef struct {
     wr_resolved_t resolved;
 } wr_pool_t;
 
-/* For `size` connections. False when the system gives no more condition
+/* For `size` connections that may be idle for that long. False when the system gives no more condition
  * variables, or memory. */
-bool wr_pool_init(wr_pool_t *pool, uint64_t id, uint32_t size);
+bool wr_pool_init(wr_pool_t *pool, uint64_t id, uint32_t size, uint32_t idle_ms);
 /* Closes the idle connections; no other may be out. */
 void wr_pool_destroy(wr_pool_t *pool);
 

@@ -45,7 +45,7 @@ wr_server_t *wr_server_create(const char *host, uint16_t port, const wr_net_conf
     server->host = wr_copy(host, strlen(host));
     server->address = make_address(host, port);
     if (server->host != NULL && server->address != NULL &&
-        wr_pool_init(&server->pool, server->head.id, config->pool_max)) {
+        wr_pool_init(&server->pool, server->head.id, config->pool_max, config->idle_close_ms)) {
         return server;
     }
     wr_free(server->host);
