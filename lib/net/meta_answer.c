@@ -8,6 +8,7 @@
  */
 #include "net/meta_exchange.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -152,25 +153,26 @@ static void answer_error(wr_meta_exchange_t *exchange, const error_t *error,
 /* A value that nobody wants to wait for: behind it nothing is read. */
 static void refuse_item(wr_meta_exchange_t *exchange, wr_request_t *request,
                         const wr_meta_reply_t *reply) {
-    request->value_length = reply->value_length;
-    request->status =
-        wr_fail(WARMRING_TOO_LARGE, "%s: the value of '%.*s' has %zu bytes, max_value_bytes is %zu",
-                exchange->label, (int)request->key.length, request->key.data, reply->value_length,
-                exchange->reader.limits.value);
+    uint64_t length = reply->value_length;
+    request->value_length = length < SIZE_MAX ? (size_t)length : SIZE_MAX;
+    request->status = wr_fail(
+        WARMRING_TOO_LARGE, "%s: the value of '%.*s' has %" PRIu64 " bytes, max_value_bytes is %zu",
+        exchange->label, (int)request->key.length, request->key.data, length,
+        exchange->reader.limits.value);
     wr_meta_abort(exchange, WARMRING_CONNECTION_LOST);
 }
 
-/* Takes what an item's line says, and finds room for the value: the status of
- * the request once it has come. */
+/* Takes what an item's line says, and finds room for the value, which is within
+ * the limit: the status of the request once it has come. */
 static inline warmring_status_t find_room(wr_request_t *request, const wr_meta_reply_t *reply) {
     char *room = NULL;
     warmring_status_t status = WARMRING_OK;
     if (request->sink != NULL) {
-        room = request->sink->reserve(request->sink, reply->value_length);
+        room = request->sink->reserve(request->sink, (size_t)reply->value_length);
         status = room != NULL ? WARMRING_OK : request->sink->refusal;
     }
     request->value_out = room;
-    request->value_length = reply->value_length;
+    request->value_length = (size_t)reply->value_length;
     request->flags_out = (uint32_t)reply->flags;
     request->cas_out = reply->cas;
     if ((reply->has & WR_META_HAS_TTL) != 0) {
@@ -187,7 +189,7 @@ static inline wr_meta_event_t take_item(wr_meta_exchange_t *exchange, wr_request
     }
     exchange->item = request;
     exchange->item_status = find_room(request, reply);
-    return wr_meta_take_value(&exchange->reader, request->value_out, reply->value_length, wrong);
+    return wr_meta_take_value(&exchange->reader, request->value_out, request->value_length, wrong);
 }
 
 static wr_meta_event_t take_number(wr_meta_exchange_t *exchange, wr_request_t *request,
@@ -198,8 +200,8 @@ static wr_meta_event_t take_number(wr_meta_exchange_t *exchange, wr_request_t *r
     }
     exchange->item = request;
     exchange->item_status = WARMRING_OK;
-    request->value_length = reply->value_length;
-    return wr_meta_take_value(&exchange->reader, exchange->digits, reply->value_length, wrong);
+    request->value_length = (size_t)reply->value_length;
+    return wr_meta_take_value(&exchange->reader, exchange->digits, request->value_length, wrong);
 }
 
 static bool matches_key(const wr_request_t *request, const wr_meta_reply_t *reply) {
@@ -464,7 +466,7 @@ static bool absorb_item(wr_meta_exchange_t *exchange, const char *at, const char
     }
     warmring_status_t status = find_room(request, &reply);
     if (request->value_out != NULL) {
-        memcpy(request->value_out, value, reply.value_length);
+        memcpy(request->value_out, value, request->value_length);
     }
     end_one(exchange, status);
     return true;
@@ -501,7 +503,7 @@ static inline const char *read_listed(const char *at, const char *stop, warmring
 }
 
 /* Whether a whole value of `length` bytes stands there. */
-static inline bool is_whole(const char *value, const char *stop, size_t length) {
+static inline bool is_whole(const char *value, const char *stop, uint64_t length) {
     size_t there = (size_t)(stop - value);
     return there >= 2 && there - 2 >= length && memcmp(value + length, "\r\n", 2) == 0;
 }
@@ -521,9 +523,9 @@ static inline bool absorb_listed(wr_meta_exchange_t *exchange, size_t index) {
     reply.has = WR_META_HAS_FLAGS | WR_META_HAS_CAS;
     request->status = find_room(request, &reply);
     if (request->value_out != NULL) {
-        memcpy(request->value_out, value, reply.value_length);
+        memcpy(request->value_out, value, request->value_length);
     }
-    reader->start = (size_t)(value - reader->buffer) + reply.value_length + 2;
+    reader->start = (size_t)(value - reader->buffer) + request->value_length + 2;
     return true;
 }
 

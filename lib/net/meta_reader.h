@@ -68,7 +68,7 @@ typedef struct {
     uint64_t cas;
     int64_t ttl; /* -1: never */
     uint64_t size;
-    size_t value_length;     /* VA, VALUE */
+    uint64_t value_length;   /* VA, VALUE; as announced */
     warmring_bytes_t key;    /* VALUE, k; the reader's `expected` itself if it is that */
     warmring_bytes_t opaque; /* O */
     warmring_bytes_t text;   /* the errors and VERSION: what follows the word */

@@ -63,11 +63,9 @@ static inline const char *wr_scan_number(const char *at, uint64_t most, uint64_t
     return *number < 10 ? wr_scan_more(at, at + 1, *number, most, number) : NULL;
 }
 
-static inline const char *wr_scan_length(const char *at, size_t *length) {
-    uint64_t number;
-    at = wr_scan_number(at, SIZE_MAX, &number);
-    *length = (size_t)number;
-    return at;
+/* Of a value, which may be more than there can be memory. */
+static inline const char *wr_scan_length(const char *at, uint64_t *length) {
+    return wr_scan_number(at, UINT64_MAX, length);
 }
 
 /* Eight digits, as their values: neighbours are put together, three times. */

@@ -80,9 +80,9 @@ typedef struct {
 static void take_line(session_t *session, const wr_meta_reply_t *reply) {
     tell_line(&session->story, reply);
     if (reply->kind == WR_META_VA || reply->kind == WR_META_VALUE) {
-        session->value_length = reply->value_length;
+        session->value_length = (size_t)reply->value_length;
         wr_meta_expect(&session->reader, session->drops ? NULL : session->value,
-                       reply->value_length);
+                       (size_t)reply->value_length);
     }
 }
 
