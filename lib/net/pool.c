@@ -253,8 +253,8 @@ static bool opened_after(const wr_connection_t *connection, wr_time_t time) {
     return connection->opened_at > time;
 }
 
-static bool taken_after(const wr_connection_t *connection, wr_time_t time) {
-    return connection->taken_at > time;
+static bool active_after(const wr_connection_t *connection, wr_time_t time) {
+    return connection->active_at > time;
 }
 
 /* Closes the idle ones that `keep` says no to. Their berths are free before:
@@ -282,7 +282,7 @@ static inline void trim_now_and_then(wr_pool_t *pool, wr_time_t now) {
     if (now >= atomic_load_explicit(&pool->trim_at, memory_order_relaxed)) {
         wr_time_t limit = pool->idle_limit;
         atomic_store_explicit(&pool->trim_at, now + limit / 4, memory_order_relaxed);
-        remove_idle(pool, taken_after, now - limit);
+        remove_idle(pool, active_after, now - limit);
     }
 }
 
@@ -294,7 +294,7 @@ void wr_pool_flush(wr_server_t *server, wr_time_t time) {
 
 void wr_pool_trim(wr_server_t *server) {
     own(&server->pool);
-    remove_idle(&server->pool, taken_after, wr_now() - server->pool.idle_limit);
+    remove_idle(&server->pool, active_after, wr_now() - server->pool.idle_limit);
 }
 
 uint32_t wr_pool_open_count(const wr_server_t *server) {
@@ -392,7 +392,7 @@ static warmring_status_t settle(wr_dial_t *dial, wr_connection_t **connection,
     *connection = dial->connection;
     if (dial->status == WARMRING_OK) {
         (*connection)->berth = dial->berth;
-        (*connection)->taken_at = (*connection)->opened_at;
+        (*connection)->active_at = (*connection)->opened_at;
         *verdict = WR_VERDICT_NEUTRAL;
     } else {
         *verdict = wr_dial_verdict(dial->status);
@@ -449,9 +449,9 @@ static warmring_status_t take_or_wait(wr_server_t *server, wr_deadline_t deadlin
 }
 
 /* From now on it is not idle; `deadline` was made about now. */
-static inline void note_taken(wr_connection_t *connection, wr_deadline_t deadline) {
+static inline void note_active(wr_connection_t *connection, wr_deadline_t deadline) {
     if (connection != NULL) {
-        connection->taken_at = deadline.made;
+        connection->active_at = deadline.made;
     }
 }
 
@@ -461,7 +461,7 @@ static inline wr_connection_t *take_idle(wr_server_t *server, wr_time_t opened_b
     own(&server->pool);
     trim_now_and_then(&server->pool, deadline.made);
     wr_connection_t *connection = opened_before == 0 ? pick_any(&server->pool) : NULL;
-    note_taken(connection, deadline);
+    note_active(connection, deadline);
     return connection;
 }
 
@@ -486,7 +486,7 @@ warmring_status_t wr_pool_take(wr_server_t *server, wr_time_t opened_before, boo
                                    ? take_old(server, opened_before, patient, *deadline, connection)
                                    : wait_or_open(server, *deadline, connection, verdict);
     *deadline = wr_deadline_seen(*deadline);
-    note_taken(*connection, *deadline);
+    note_active(*connection, *deadline);
     return status;
 }
 
@@ -520,7 +520,7 @@ warmring_status_t wr_pool_take_opening(wr_server_t *server, wr_time_t opened_bef
                                    ? take_old(server, opened_before, patient, *by, connection)
                                    : wait_or_start(server, *by, deadline, connection, opening);
     *by = wr_deadline_seen(*by);
-    note_taken(*connection, *by);
+    note_active(*connection, *by);
     return status;
 }
 
@@ -546,7 +546,7 @@ static void close_one(wr_pool_t *pool, wr_connection_t *connection) {
  * unless the idle time is so short that a call may take as long. */
 static inline void note_given(const wr_pool_t *pool, wr_connection_t *connection) {
     if (pool->idle_limit < short_idle) {
-        connection->taken_at = wr_about_now((wr_deadline_t){.at = 0});
+        connection->active_at = wr_about_now((wr_deadline_t){.at = 0});
     }
 }
 

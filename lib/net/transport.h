@@ -16,7 +16,7 @@ typedef struct wr_connection {
     wr_server_t *server;        /* for texts; not counted */
     struct wr_connection *next; /* in a list of those to be closed */
     wr_time_t opened_at;        /* when it was ready for its first command */
-    wr_time_t taken_at;         /* when it was last opened, taken, or given back */
+    wr_time_t active_at;        /* when it was last opened, taken, or given back */
     uint32_t generation;        /* of wr_fork_generation() */
     uint32_t berth;             /* in the pool */
     bool used;                  /* it has answered before: may be stale */
