@@ -297,7 +297,7 @@ static inline void run_plain(const batch_t *batch, wr_write_t *write) {
     judge_token(write, command);
     see_through_stub(batch, write, command);
     write->status = command->status;
-    write->steps = 0;
+    write->steps = 0; /* none is left to be combined with it */
 }
 
 void wr_write_one(const wr_operation_t *operation, wr_write_t *write) {

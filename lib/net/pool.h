@@ -50,8 +50,8 @@ typedef struct {
     wr_resolved_t resolved;
 } wr_pool_t;
 
-/* For `size` connections that may be idle for that long. False when the system gives no more condition
- * variables, or memory. */
+/* For `size` connections that may be idle for that long. False when the system gives no more
+ * condition variables, or memory. */
 bool wr_pool_init(wr_pool_t *pool, uint64_t id, uint32_t size, uint32_t idle_ms);
 /* Closes the idle connections; no other may be out. */
 void wr_pool_destroy(wr_pool_t *pool);
